@@ -259,10 +259,14 @@ class FileBlobs implements Blobs {
   }
 
   async *solos(): AsyncGenerator<BlobId, void, undefined> {
+    if (this.#disk.walk !== undefined) {
+      for await (const name of this.#disk.walk(this.#solo.root)) if (isSoloName(name)) yield Buffer.from(name, 'hex')
+      return
+    }
     for (const folder of await this.#disk.list(this.#solo.root)) {
       if (!/^[0-9a-f]{2}$/.test(folder)) continue
       for (const name of await this.#disk.list(join(this.#solo.root, folder))) {
-        if (/^[0-9a-f]{32}$/.test(name) && name.endsWith(folder)) yield Buffer.from(name, 'hex')
+        if (isSoloName(name) && name.endsWith(folder)) yield Buffer.from(name, 'hex')
       }
     }
   }
@@ -275,6 +279,8 @@ class FileBlobs implements Blobs {
     this.#readers.forgetAll()
   }
 }
+
+const isSoloName = (name: string): boolean => /^[0-9a-f]{32}$/.test(name)
 
 async function found<T>(id: BlobId, opening: Promise<T>): Promise<T> {
   try {

@@ -33,6 +33,8 @@ export interface Disk {
   syncFolder(path: string): Promise<void>
   /** Names in the folder; empty when it does not exist. */
   list(path: string): Promise<string[]>
+  /** Names of all files below the folder. Present where listing one folder costs as much as listing all. */
+  walk?(path: string): AsyncIterable<string>
   rename(from: string, to: string): Promise<void>
   /** Removes a file; no error when it is missing. */
   remove(path: string): Promise<void>

@@ -3,7 +3,8 @@
  * driver. Drivers of addresses are loaded on demand.
  */
 import type { Blobs } from '../blobs/blobs.ts'
-import { type BlobsOptions, openBlobs } from '../blobs/file-blobs.ts'
+import { type BlobsOptions, openBlobs, RESERVE_BYTES } from '../blobs/file-blobs.ts'
+import { parseRadosAddress } from '../blobs/rados/address.ts'
 import { parseS3Place } from '../blobs/s3/place.ts'
 import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
@@ -23,7 +24,16 @@ interface BlobDriver {
 }
 
 /** By the scheme of the address. */
-const DRIVERS: Readonly<Record<string, BlobDriver>> = { s3: { check: parseS3Place, open: openS3Driver } }
+const DRIVERS: Readonly<Record<string, BlobDriver>> = {
+  rados: { check: parseRadosAddress, open: openRadosDriver },
+  s3: { check: parseS3Place, open: openS3Driver },
+}
+
+async function openRadosDriver(address: URL, options: DriverOptions): Promise<Blobs> {
+  const { writer, reserveBytes = RESERVE_BYTES, storeId } = options
+  const { openRadosBlobs } = await import('../blobs/rados/rados-blobs.ts')
+  return openRadosBlobs(parseRadosAddress(address), { writer, reserveBytes, storeId })
+}
 
 async function openS3Driver(address: URL, { writer, storeId }: DriverOptions): Promise<Blobs> {
   const place = parseS3Place(address)

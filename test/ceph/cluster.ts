@@ -192,7 +192,9 @@ export class Ceph {
     while (!(await isDone())) {
       const ended = [...this.#daemons, ...this.#osds.values()].find(({ isRunning }) => !isRunning)
       if (performance.now() > deadline) {
-        throw new Error(`Ceph: ${what}: not after ${START_MS} ms${ended === undefined ? '' : `, and ${ended.name} ended`}`)
+        throw new Error(
+          `Ceph: ${what}: not after ${START_MS} ms${ended === undefined ? '' : `, and ${ended.name} ended`}`,
+        )
       }
       await new Promise(resolve => setTimeout(resolve, POLL_MS))
     }

@@ -23,20 +23,16 @@ export class Daemon {
   constructor(name: string, program: string, args: readonly string[], folder: string) {
     this.name = name
     const output = openSync(join(folder, `${name}.out`), 'a')
-    this.#process = spawn(program, args, { stdio: ['ignore', output, output] })
+    // The kernel ends the daemon with the test process, even if that crashes.
+    const command = ['--pdeathsig', 'KILL', program, ...args]
+    this.#process = spawn('setpriv', command, { stdio: ['ignore', output, output] })
     closeSync(output)
-    this.#exited = new Promise(resolve => {
+    this.#exited = new Promise<void>(resolve => {
       this.#process.once('exit', () => resolve())
       this.#process.once('error', () => resolve())
     }).then(() => {
       this.#hasExited = true
     })
-    process.once('exit', this.#killNow)
-  }
-
-  /** A test process that ends early must not leave daemons behind. */
-  readonly #killNow = (): void => {
-    if (!this.#hasExited) this.#process.kill('SIGKILL')
   }
 
   get isRunning(): boolean {
@@ -53,6 +49,5 @@ export class Daemon {
     const timer = setTimeout(() => this.signal('SIGKILL'), STOP_MS)
     await this.#exited
     clearTimeout(timer)
-    process.off('exit', this.#killNow)
   }
 }
