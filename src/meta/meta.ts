@@ -4,6 +4,7 @@
  * order.
  */
 
+import type { BucketCounts } from '../lib/bucket-counts.ts'
 import type { ByteSpan } from '../lib/bytes.ts'
 import { key } from '../lib/keys.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
@@ -79,6 +80,21 @@ export interface ScanWithKeys {
   readonly records: readonly (Entry | undefined)[]
 }
 
+export type RoundTrip = 'get' | 'scan' | 'commit'
+
+/** Figures for operators about an engine behind a network, of this process. */
+export interface RemoteFigures {
+  readonly roundTripSeconds: Readonly<Record<RoundTrip, BucketCounts>>
+  /** Keys of a batch of gets, and minitransactions of a batch of commits. */
+  readonly batchSizes: Readonly<Record<'get' | 'commit', BucketCounts>>
+  readonly connectionsOpen: number
+  /** Connections that are being searched for. */
+  readonly connectionsWanted: number
+  readonly connects: number
+  /** Searches at all addresses that found no primary. */
+  readonly failedSearches: number
+}
+
 /**
  * Reads of an engine behind a network, where a round trip costs more than the read. Everything that one call returns
  * existed at the same time.
@@ -86,6 +102,7 @@ export interface ScanWithKeys {
 export interface RemoteReads {
   getMany(reads: readonly KeyedRead[]): Promise<readonly (Entry | undefined)[]>
   scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys>
+  readonly figures?: RemoteFigures | undefined
 }
 
 export interface Meta {

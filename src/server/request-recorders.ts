@@ -9,6 +9,7 @@ import { AccessLog } from '../telemetry/access-log.ts'
 import type { RecorderSinks } from '../telemetry/exchange-recorder.ts'
 import type { Sample } from '../telemetry/families.ts'
 import { ProcessMetrics, type Role } from '../telemetry/process-metrics.ts'
+import { remoteMetrics } from '../telemetry/remote-metrics.ts'
 import { RequestMetrics } from '../telemetry/request-metrics.ts'
 import { Tracer } from '../telemetry/tracer.ts'
 import { openAudit } from './audit-file.ts'
@@ -50,7 +51,7 @@ export function openRecorders(store: Store, { config, role }: RecordersOptions, 
     async samples() {
       const refusals: Sample = ['holdfast_lock_refusals_total', '', store.context.refusals.total]
       const more = [...accessLog.samples(), ...(audit?.log.samples() ?? []), ...(tracer?.samples() ?? [])]
-      return [...metrics.samples(), refusals, ...more, ...(await process.samples())]
+      return [...metrics.samples(), refusals, ...more, ...remoteMetrics(store.context), ...(await process.samples())]
     },
     reopen: () => audit?.reopen(),
     async stop() {

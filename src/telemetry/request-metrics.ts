@@ -2,39 +2,32 @@
 
 import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { RequestState } from '../edge/request-state.ts'
+import { BucketCounts } from '../lib/bucket-counts.ts'
 import { type FamilyName, labelled, type Sample } from './families.ts'
 
 /** Upper bounds in seconds, followed by +Inf. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
-export class Histogram {
-  readonly #counts = new Float64Array(BOUNDS.length + 1)
-  #sum = 0
-
-  observe(seconds: number): void {
-    let at = 0
-    while (at < BOUNDS.length && seconds > BOUNDS[at]!) at++
-    this.#counts[at]!++
-    this.#sum += seconds
+export function histogramSamples(
+  family: FamilyName,
+  labels: Readonly<Record<string, string>>,
+  { bounds, counts, sum }: BucketCounts,
+): Sample[] {
+  const out: Sample[] = []
+  let total = 0
+  for (const [at, count] of counts.entries()) {
+    total += count
+    const le = at === bounds.length ? '+Inf' : String(bounds[at])
+    out.push([family, `_bucket${labelled({ ...labels, le })}`, total])
   }
-
-  samples(family: FamilyName, labels: Readonly<Record<string, string>>): Sample[] {
-    const out: Sample[] = []
-    let total = 0
-    for (const [at, count] of this.#counts.entries()) {
-      total += count
-      const le = at === BOUNDS.length ? '+Inf' : String(BOUNDS[at])
-      out.push([family, `_bucket${labelled({ ...labels, le })}`, total])
-    }
-    const shown = labelled(labels)
-    out.push([family, `_sum${shown}`, this.#sum], [family, `_count${shown}`, total])
-    return out
-  }
+  const shown = labelled(labels)
+  out.push([family, `_sum${shown}`, sum], [family, `_count${shown}`, total])
+  return out
 }
 
 class OperationMetrics {
-  readonly answer = new Histogram()
-  readonly request = new Histogram()
+  readonly answer = new BucketCounts(BOUNDS)
+  readonly request = new BucketCounts(BOUNDS)
   /** Requests by code and status. */
   readonly codes = new Map<string, Map<number, number>>()
   received = 0
@@ -60,8 +53,8 @@ class OperationMetrics {
     const shown = labelled(labels)
     return [
       ...out,
-      ...this.answer.samples('holdfast_answer_seconds', labels),
-      ...this.request.samples('holdfast_request_seconds', labels),
+      ...histogramSamples('holdfast_answer_seconds', labels, this.answer),
+      ...histogramSamples('holdfast_request_seconds', labels, this.request),
       ['holdfast_received_bytes_total', shown, this.received],
       ['holdfast_sent_bytes_total', shown, this.sent],
     ]

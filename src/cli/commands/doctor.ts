@@ -7,6 +7,7 @@ import { systemRandom } from '../../lib/random.ts'
 import { IS_SUPPORTED, RUNTIME, RUNTIMES_SUPPORTED } from '../../lib/runtime.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
 import { unknownVariables } from '../../server/config-variables.ts'
+import { databaseFindings } from '../../server/database-findings.ts'
 import { filesystemOf } from '../../server/filesystem.ts'
 import { formatProblem, stampOfFolder } from '../../server/folder-format.ts'
 import { adminAddressOf } from '../../server/open-admin.ts'
@@ -205,6 +206,8 @@ async function look(call: Invocation): Promise<CommandResult> {
       ...(await serverFindings(call, folder)),
     )
   }
+  const metaUrl = call.flag('meta')
+  if (metaUrl !== undefined) findings.push(...(await databaseFindings(metaUrl)))
   const width = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.flatMap(({ check, state, found, advice }) => [
     `${state.padEnd(4)}  ${check.padEnd(width)}  ${found}`,
@@ -216,7 +219,7 @@ async function look(call: Invocation): Promise<CommandResult> {
 
 export const doctorCommand = onFolder({
   name: 'doctor',
-  summary: 'check the disk, the data folder, the clock and the settings; exits 1 if something must be changed',
+  summary: 'check disk, data folder, clock, settings and database; exits 1 if something must be changed',
   examples: ['doctor --data ./data'],
   run: look,
 })

@@ -180,6 +180,7 @@ export class Commits {
 
   async #run(lane: ConnectionLane, batch: readonly PendingCommit[]): Promise<void> {
     try {
+      this.#cluster.figures.batchSizes.commit.observe(batch.length)
       const failed = await this.#commitBatch(lane, parametersOf(batch))
       for (const [index, { resolve }] of batch.entries()) resolve(!failed.has(index))
     } catch (error) {
@@ -196,7 +197,8 @@ export class Commits {
       const token = this.#random.bytes(16)
       const sentAt = this.#cluster.clock.elapsed()
       try {
-        const [row] = await connection.query({ name: 'commit', text: this.#sql.commit, values: [token, ...parameters] })
+        const statement = { name: 'commit', text: this.#sql.commit, values: [token, ...parameters] }
+        const [row] = await this.#cluster.figures.timed('commit', () => connection.query(statement))
         return indexesIn(row![0]!)
       } catch (error) {
         const failed = wasRefused(error) ? this.#assertTransient(error) : await this.#resolve(lane, token, sentAt)

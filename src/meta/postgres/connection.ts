@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { addressesOf } from './address.ts'
+import { PostgresFigures } from './figures.ts'
 import { type OnOutage, OutageNotice, whyOf } from './outage.ts'
 
 const CONNECT_MS = 5_000
@@ -164,7 +165,7 @@ function clientOf(address: string): pg.Client {
 }
 
 /** As parsed by the client, which also reads environment variables. */
-function hostOf(address: string): string {
+export function hostAndPort(address: string): string {
   const { host, port } = clientOf(address)
   return host.startsWith('/') ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
@@ -176,6 +177,7 @@ export class Cluster {
   readonly #clock: Clock
   readonly #random: Random
   readonly #open = new Set<PostgresConnection>()
+  readonly figures = new PostgresFigures(() => [...this.#open].filter(connection => !connection.lost).length)
   /** The newest timeline seen; 0 before the first connection. */
   #timeline = 0
   #closed = false
@@ -184,7 +186,7 @@ export class Cluster {
     this.#addresses = addressesOf(options.url)
     this.#clock = options.clock ?? systemClock
     this.#random = options.random ?? systemRandom
-    this.#hosts = this.#addresses.map(hostOf).join(', ')
+    this.#hosts = this.#addresses.map(hostAndPort).join(', ')
     const search = { at: this.#hosts, waitsMsMax: REACH_MS }
     this.#outage = new OutageNotice(this.#clock, search, options.onWait ?? (() => {}))
   }
@@ -211,9 +213,11 @@ export class Cluster {
   /** A connection to the primary; retries with growing pauses for a bounded time. */
   async connect(): Promise<PostgresConnection> {
     this.#outage.begin()
+    this.figures.connectionsWanted++
     try {
       return await this.#search()
     } finally {
+      this.figures.connectionsWanted--
       this.#outage.end()
     }
   }
@@ -226,6 +230,7 @@ export class Cluster {
       const unfit = found.find(error => error instanceof UnfitServer)
       if (unfit !== undefined) throw unfit
       const failure = found.at(-1)
+      this.figures.failedSearches++
       if (hasTimedOut()) {
         const tried = `no PostgreSQL primary can be reached at ${this.#hosts} for ${REACH_MS / 1000} s`
         throw new EngineUnavailable(`${tried}: ${whyOf(failure)}`, failure)
@@ -250,6 +255,7 @@ export class Cluster {
         if (connection !== first) void connection.end()
       }
       for (const other of accepted) other.then(endUnlessFirst, () => {})
+      this.figures.connects++
       return first
     } catch (error) {
       return (error as AggregateError).errors

@@ -39,10 +39,7 @@ class PostgresMeta implements MetaEngine {
   readonly #gets: Gets
   readonly #scans: Scans
   readonly #sql: Statements
-  readonly remote: RemoteReads = {
-    getMany: async reads => this.#getMany(reads),
-    scanWithKeys: (range, limit, reads) => this.#scanWithKeys(range, limit, reads),
-  }
+  readonly remote: RemoteReads
   #closed = false
 
   constructor(cluster: Cluster, sql: Statements, random: Random) {
@@ -51,6 +48,11 @@ class PostgresMeta implements MetaEngine {
     this.#gets = new Gets(cluster, sql)
     this.#scans = new Scans(cluster, sql)
     this.#sql = sql
+    this.remote = {
+      figures: cluster.figures,
+      getMany: async reads => this.#getMany(reads),
+      scanWithKeys: (range, limit, reads) => this.#scanWithKeys(range, limit, reads),
+    }
   }
 
   #assertOpen(): void {

@@ -61,13 +61,14 @@ export async function openSnapshot(cluster: Cluster, sql: Statements): Promise<S
 async function queryWithRetry(
   cluster: Cluster,
   lane: ConnectionLane,
+  kind: 'get' | 'scan',
   statement: PreparedStatement,
 ): Promise<readonly PostgresRow[]> {
   const hasTimedOut = cluster.patience()
   for (;;) {
     const connection = await lane.ready()
     try {
-      return await connection.query({ ...statement, timeoutMs: READ_MS })
+      return await cluster.figures.timed(kind, () => connection.query({ ...statement, timeoutMs: READ_MS }))
     } catch (error) {
       if (wasRefused(error) && !TRANSIENT.has((error as { code: string }).code)) throw error
       if (hasTimedOut()) throw new EngineUnavailable(`PostgreSQL does not answer: ${whyOf(error)}`, error)
@@ -89,6 +90,10 @@ class GetBatch {
     if (this.#index.has(name)) return
     this.#index.set(name, this.#reads.length)
     this.#reads.push(read)
+  }
+
+  get size(): number {
+    return this.#reads.length
   }
 
   parameters(): readonly Buffer[] {
@@ -152,8 +157,9 @@ export class Gets {
 
   async #run(groups: readonly PendingGets[]): Promise<void> {
     const batch = new GetBatch(groups)
+    this.#cluster.figures.batchSizes.get.observe(batch.size)
     const statement = { name: 'get', text: this.#sql.get, values: batch.parameters() }
-    const entryFor = batch.lookup(await queryWithRetry(this.#cluster, this.#lane, statement))
+    const entryFor = batch.lookup(await queryWithRetry(this.#cluster, this.#lane, 'get', statement))
     for (const { reads, resolve } of groups) resolve(reads.map(entryFor))
   }
 
@@ -198,7 +204,7 @@ export class Scans {
 
   async #query(statement: PreparedStatement): Promise<readonly PostgresRow[]> {
     const at = this.#next++ % this.#lanes.length
-    const rows = this.#ends[at]!.then(() => queryWithRetry(this.#cluster, this.#lanes[at]!, statement))
+    const rows = this.#ends[at]!.then(() => queryWithRetry(this.#cluster, this.#lanes[at]!, 'scan', statement))
     this.#ends[at] = rows.catch(() => {})
     return rows
   }

@@ -50,6 +50,7 @@ export class LostRecordGuard implements Meta {
       }
     }
     return {
+      figures: remote.figures,
       getMany: async reads => {
         const found = await remote.getMany(reads)
         assertPresent(reads, found)
