@@ -16,8 +16,15 @@ import { BunSummary } from './test-summary.mjs'
 
 const { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT, say, withoutProxyHere } = runtimes
 
-/** These need a database server, a Ceph cluster, several minutes, or third-party clients. */
-const APART = ['dist/test/postgres/', 'dist/test/rados/', 'dist/test/crash/', 'dist/test/clients/', 'dist/test/import/']
+/** These need a database server, a Ceph cluster, other S3 servers, several minutes, or third-party clients. */
+const APART = [
+  'dist/test/postgres/',
+  'dist/test/rados/',
+  'dist/test/s3-blobs/',
+  'dist/test/crash/',
+  'dist/test/clients/',
+  'dist/test/import/',
+]
 /** Ends hanging tests. Node applies it to a whole group of files, and the longest takes minutes on a busy machine. */
 const TIMEOUT_MS = 1_200_000
 const LOG = 'dist/test.log'

@@ -1,4 +1,5 @@
 /** Objects of the other store as files that frames are read from. */
+import { EMPTY } from '../../lib/bytes.ts'
 import type { ReadableFile } from '../../lib/disk.ts'
 import { NoResponse } from '../../s3/responses.ts'
 import { isBeyondEnd, type ObjectRange, type ObjectStore } from './object-store.ts'
@@ -37,42 +38,52 @@ class Filling {
   }
 }
 
-/** The body of one response, chunk by chunk; nothing is read ahead of what the socket buffers. */
+/** The body of one response, piece by piece; nothing is read ahead of what the stream buffers. */
 class OpenRange {
   readonly #range: ObjectRange
-  readonly #chunks: AsyncIterator<Buffer>
-  /** Where the next chunk begins in the object. */
+  /** Where the next piece begins in the object. */
   position: number
   #received = 0
+  #cut: Error | undefined
+  #wake: () => void = () => {}
 
   constructor(range: ObjectRange, position: number) {
     this.#range = range
-    this.#chunks = range.body[Symbol.asyncIterator]()
     this.position = position
+    const { body } = range
+    for (const event of ['readable', 'end', 'close']) body.on(event, () => this.#wake())
+    body.on('error', error => {
+      this.#cut = error
+      this.#wake()
+    })
   }
 
   /** Undefined at the end of the object or of the range. A connection that was cut throws. */
   async next(): Promise<Buffer | undefined> {
-    let step: IteratorResult<Buffer>
-    try {
-      step = await this.#chunks.next()
-    } catch (error) {
-      throw new NoResponse(`the response was cut off: ${(error as Error).message}`)
+    const { body, bytes } = this.#range
+    while (this.#received < bytes) {
+      const chunk = body.read() as Buffer | null
+      if (chunk !== null) {
+        this.#received += chunk.length
+        this.position += chunk.length
+        return chunk
+      }
+      if (this.#cut !== undefined || body.readableEnded || body.destroyed) {
+        throw new NoResponse(`the response was cut off: ${this.#cut?.message ?? 'the connection was closed'}`)
+      }
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
     }
-    if (step.done === true) {
-      if (this.#received < this.#range.bytes) throw new NoResponse('the response was cut off')
-      return undefined
-    }
-    this.#received += step.value.length
-    this.position += step.value.length
-    return step.value
+    return undefined
   }
 
   /** A response that was read to its end leaves its connection open for the next request. */
   close(): void {
-    if (this.#received < this.#range.bytes) this.#range.body.destroy()
-    // Its end has arrived; only reading it returns the connection.
-    else this.#chunks.next().catch(() => {})
+    const { body, bytes } = this.#range
+    if (this.#received < bytes) body.destroy()
+    // Its bytes have arrived; only reading its end returns the connection.
+    else body.read()
   }
 }
 
@@ -90,7 +101,7 @@ export class StreamedObject implements ReadableFile {
   readonly #extent: Extent
   #open: OpenRange | undefined
   /** Received and not yet asked for. */
-  #rest: Buffer = Buffer.alloc(0)
+  #rest: Buffer = EMPTY
 
   constructor(store: ObjectStore, name: string, extent: Extent) {
     this.#store = store
@@ -148,12 +159,19 @@ export class ObjectFile implements ReadableFile {
   }
 
   async read(into: readonly Uint8Array[], position: number): Promise<number> {
-    const end = position + bytesIn(into)
-    const whole = new StreamedObject(this.#store, this.#name, { streamFrom: position, end })
+    const filling = new Filling(into)
+    if (filling.bytes === 0) return 0
+    const bytes = await this.#store.attempts(() => this.#readOnce(position, position + filling.bytes))
+    filling.add(bytes)
+    return filling.filled
+  }
+
+  async #readOnce(start: number, end: number): Promise<Buffer> {
     try {
-      return await whole.read(into, position)
-    } finally {
-      whole.close()
+      return await this.#store.read(this.#name, start, end)
+    } catch (error) {
+      if (isBeyondEnd(error)) return EMPTY
+      throw error
     }
   }
 

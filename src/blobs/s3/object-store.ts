@@ -150,12 +150,32 @@ export class ObjectStore {
 
   /** Opens bytes [start, end) once; the caller reads or destroys the body. Fewer bytes: the object ends there. */
   async open(name: string, start: number, end: number): Promise<ObjectRange> {
-    const headers = [['range', `bytes=${start}-${end - 1}`] as const]
-    const body = await this.#client.open({ method: 'GET', key: this.keyOf(name), headers })
-    const [, from, to] = /^bytes (\d+)-(\d+)\//.exec(body.headers['content-range'] ?? '') ?? []
+    const body = await this.#client.open(this.#rangeOf(name, start, end))
+    try {
+      return { body, bytes: this.#bytesIn(body, start, end) }
+    } catch (error) {
+      body.destroy()
+      throw error
+    }
+  }
+
+  /** Reads bytes [start, end) once. Fewer bytes: the object ends there. */
+  async read(name: string, start: number, end: number): Promise<Buffer> {
+    const { answer, body } = await this.#client.read(this.#rangeOf(name, start, end))
+    const bytes = this.#bytesIn(answer, start, end)
+    if (body.length !== bytes) throw new NoResponse(`the response has ${body.length} of ${bytes} bytes`)
+    return body
+  }
+
+  #rangeOf(name: string, start: number, end: number): ClientRequest {
+    return { method: 'GET', key: this.keyOf(name), headers: [['range', `bytes=${start}-${end - 1}`]] }
+  }
+
+  /** The length of the range in a response. A store that sends another range must not be believed. */
+  #bytesIn({ statusCode, headers }: IncomingMessage, start: number, end: number): number {
+    const [, from, to] = /^bytes (\d+)-(\d+)\//.exec(headers['content-range'] ?? '') ?? []
     const bytes = Number(to) - Number(from) + 1
-    if (body.statusCode === 206 && Number(from) === start && bytes > 0 && start + bytes <= end) return { body, bytes }
-    body.destroy()
+    if (statusCode === 206 && Number(from) === start && bytes > 0 && start + bytes <= end) return bytes
     throw new Error(`${this.host} did not answer a range request with that range of the object`)
   }
 

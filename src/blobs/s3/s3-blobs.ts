@@ -170,13 +170,13 @@ class S3Blobs implements Blobs {
   async readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): Promise<Buffer | undefined> {
     checkRange(location, start, end)
     if (location.volume === undefined) return undefined
-    const file = this.#fileOf(id, location, start, end)
     try {
-      return await readWholeFrames(file, id, location, [start, end])
+      return await readWholeFrames(new ObjectFile(this.#store, volumeObjectOf(location.volume)), id, location, [
+        start,
+        end,
+      ])
     } catch (error) {
       throw error instanceof MissingObject ? missing(id) : error
-    } finally {
-      file.close()
     }
   }
 
