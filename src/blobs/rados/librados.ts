@@ -51,12 +51,14 @@ const PROTOTYPES = {
 
 type Functions = { readonly [name in keyof typeof PROTOTYPES]: NativeFunction }
 
+type Koffi = typeof import('koffi')
+
 export interface Librados extends Functions {
-  readonly koffi: typeof import('koffi')
+  readonly koffi: Koffi
 }
 
 const KOFFI_MISSING =
-  'blobs in RADOS need the npm package koffi, an optional dependency that is not installed: npm install koffi'
+  'blobs in RADOS need the npm package koffi, an optional dependency that cannot be loaded: npm install koffi'
 const LIBRADOS_MISSING =
   'blobs in RADOS need the library librados.so.2, which cannot be loaded: install it (Debian: apt install librados2)'
 
@@ -64,17 +66,17 @@ let loading: Promise<Librados> | undefined
 
 /** The same library for every caller. */
 export function loadLibrados(): Promise<Librados> {
-  loading ??= load()
+  loading ??= bindLibrados(() => import('koffi'), 'librados.so.2')
   return loading
 }
 
-async function load(): Promise<Librados> {
-  const koffi = await import('koffi').catch((cause: unknown) => {
+export async function bindLibrados(importKoffi: () => Promise<Koffi>, file: string): Promise<Librados> {
+  const koffi = await importKoffi().catch((cause: unknown) => {
     throw new Error(KOFFI_MISSING, { cause })
   })
   let library: ReturnType<typeof koffi.load>
   try {
-    library = koffi.load('librados.so.2')
+    library = koffi.load(file)
   } catch (cause) {
     throw new Error(LIBRADOS_MISSING, { cause })
   }
@@ -85,7 +87,9 @@ async function load(): Promise<Librados> {
   return { ...(Object.fromEntries(functions) as Functions), koffi }
 }
 
-const NAMES = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]))
+/** Node has no name for the error that a client gets once it is on the blocklist of the cluster. */
+const BLOCKLISTED = { ESHUTDOWN: 108 }
+const NAMES = new Map(Object.entries({ ...constants.errno, ...BLOCKLISTED }).map(([name, number]) => [number, name]))
 /** The cluster did not answer in time, or has cut this client off. */
 const OUTAGES = new Set(['ETIMEDOUT', 'ENOTCONN', 'ESHUTDOWN', 'ECONNREFUSED', 'EHOSTUNREACH'])
 
