@@ -52,9 +52,14 @@ export class Completions {
     })
   }
 
+  /** Nothing may be called through a connection that is closed. */
+  assertOpen(what: string): void {
+    if (this.#isClosed) throw closed(what)
+  }
+
   /** Runs a blocking function on another thread. */
   async call<T>(what: string, blocking: NativeFunction, ...args: readonly unknown[]): Promise<T> {
-    if (this.#isClosed) throw closed(what)
+    this.assertOpen(what)
     const running = new Promise<T>((resolve, reject) => {
       blocking.async(...args, (error: unknown, result: T) => (error ? reject(error) : resolve(result)))
     })

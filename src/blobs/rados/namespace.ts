@@ -99,6 +99,7 @@ export class RadosNamespace implements ObjectNamespace {
   }
 
   async *names(): AsyncGenerator<string, void, undefined> {
+    this.#completions.assertOpen('list objects')
     const { rados_object_list_begin: begin, rados_object_list_cursor_free: free } = this.#librados
     const end: Pointer = this.#librados.rados_object_list_end(this.#io)
     // Each page starts at one cursor and sets the other one.

@@ -59,12 +59,21 @@ export class RadosPool implements ObjectPool {
       limitTimeouts(librados, cluster)
       const what = `connect to the monitors in ${file} as client.${user}`
       check(await opened.#completions.call<number>(what, librados.rados_connect, cluster), what)
-      // Fails now rather than at the first write if there is no such pool.
-      opened.namespace('')
+      opened.#assertPool()
       return opened
     } catch (error) {
       await opened.close()
       throw error
+    }
+  }
+
+  /** Fails at the start rather than at the first write. */
+  #assertPool(): void {
+    try {
+      this.namespace('')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      throw new Error(`RADOS: there is no pool ${this.#pool}: create it with ceph osd pool create`)
     }
   }
 
