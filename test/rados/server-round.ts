@@ -102,6 +102,8 @@ export function serverTests(ceph: Ceph, pool: string): void {
         },
         ...['--blobs', blobs],
       )
+      const checked = await spawned(['doctor', '--json', '--data', data, '--blobs', blobs])
+      assert.match(checked.out, /"check":\s*"pool",\s*"state":\s*"good",\s*"found":\s*"size 3, min_size 2"/)
       assert.match(await command('fsck', '--deep', '--data', data, '--blobs', blobs), /0 problems|no problems/)
       const backup = join(folder, 'backup')
       await command('backup', backup, '--data', data, '--blobs', blobs)

@@ -32,6 +32,11 @@ interface PoolStatistics {
   readonly stats: { readonly stored: number; readonly max_avail: number; readonly quota_bytes: number }
 }
 
+export interface PoolCopies {
+  readonly size: number
+  readonly minSize: number
+}
+
 export class RadosPool implements ObjectPool {
   readonly #librados: Librados
   readonly #cluster: Pointer
@@ -95,6 +100,15 @@ export class RadosPool implements ObjectPool {
     const { stored, max_avail: available, quota_bytes: quota } = found.stats
     const freeBytes = quota === 0 ? available : Math.max(0, Math.min(available, quota - stored))
     return { totalBytes: stored + freeBytes, freeBytes }
+  }
+
+  /** How many copies of each object there are, and how many a write needs. */
+  async copies(): Promise<PoolCopies> {
+    const setting = async (name: string): Promise<number> => {
+      const given = { prefix: 'osd pool get', pool: this.#pool, var: name, format: 'json' }
+      return (JSON.parse(await this.#monitorCommand(given)) as Record<string, number>)[name]!
+    }
+    return { size: await setting('size'), minSize: await setting('min_size') }
   }
 
   async #monitorCommand(command: Readonly<Record<string, string>>): Promise<string> {

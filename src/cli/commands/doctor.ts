@@ -11,6 +11,7 @@ import { databaseFindings } from '../../server/database-findings.ts'
 import { filesystemOf } from '../../server/filesystem.ts'
 import { formatProblem, stampOfFolder } from '../../server/folder-format.ts'
 import { adminAddressOf } from '../../server/open-admin.ts'
+import { poolFindings } from '../../server/pool-findings.ts'
 import { type CommandResult, type Invocation, onFolder } from '../command.ts'
 import { adminAt, dataFolder } from '../connect.ts'
 
@@ -208,6 +209,8 @@ async function look(call: Invocation): Promise<CommandResult> {
   }
   const metaUrl = call.flag('meta')
   if (metaUrl !== undefined) findings.push(...(await databaseFindings(metaUrl)))
+  const blobsPlace = call.flag('blobs')
+  if (blobsPlace !== undefined) findings.push(...(await poolFindings(blobsPlace)))
   const width = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.flatMap(({ check, state, found, advice }) => [
     `${state.padEnd(4)}  ${check.padEnd(width)}  ${found}`,
@@ -219,7 +222,7 @@ async function look(call: Invocation): Promise<CommandResult> {
 
 export const doctorCommand = onFolder({
   name: 'doctor',
-  summary: 'check disk, data folder, clock, settings and database; exits 1 if something must be changed',
+  summary: 'check disk, data folder, clock, settings, database and pool; exits 1 if something must be changed',
   examples: ['doctor --data ./data'],
   run: look,
 })
