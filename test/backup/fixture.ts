@@ -15,7 +15,7 @@ import { blobFormat } from '../../src/model/content.ts'
 import { garbageFormat } from '../../src/model/garbage.ts'
 import { keyringIn, restoreFolder, withVault } from '../../src/server/backups.ts'
 import { openFolder, type ServerParts } from '../../src/server/compose.ts'
-import { recordKey } from '../../src/store/commit/record-keys.ts'
+import { keyRanges, recordKey } from '../../src/store/commit/record-keys.ts'
 import { lockBucket, put, versionedBucket } from '../http/actions.ts'
 import { DAY, hold, ok, retain } from '../http/lock-requests.ts'
 import { begin, finish, MIB5, part } from '../http/parts.ts'
@@ -123,6 +123,7 @@ export async function rows({ store }: ServerParts): Promise<Map<string, string>>
     const kind = String.fromCharCode(key[0]!)
     // These change with every start.
     if (key.equals(recordKey.owner()) || key.equals(recordKey.usageMark()) || startsWith(key, ENGINE_KEYS)) continue
+    if (startsWith(key, keyRanges.cluster().start)) continue
     if (kind === 'g' && garbageFormat.decode(value).kind === 'volume') continue
     const shown =
       kind === 'b' ? blobFormat.encode({ ...blobFormat.decode(value), volume: undefined, offset: 0 }) : value
