@@ -127,7 +127,16 @@ export class Store {
     const keyChanges = new KeyChanges()
     const rest = { reclamation, reclamationLock: new ReclamationLock(), keyChanges, losses, usage, lifecycleRules }
     const meta = new LostRecordGuard(parts.meta, losses)
-    return new Store({ ...parts, meta, ...trackers, readerGuard: trackers.readers, ...locks, ...rest })
+    // Every field is present from the start: a copy for a request then has the same shape, which is cheap to make.
+    return new Store({
+      ...parts,
+      meta,
+      ...trackers,
+      readerGuard: trackers.readers,
+      ...locks,
+      ...rest,
+      deadline: undefined,
+    })
   }
 
   /** The same store as one request sees it: its own metadata view, actor and epoch guard; everything else is shared. */

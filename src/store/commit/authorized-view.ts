@@ -59,7 +59,9 @@ export class RepeatableReads implements Meta {
 
   /** The record as read for authorization; undefined also if it was never read. */
   cached(name: string): Entry | undefined {
-    return this.#seen.has(name) ? this.#seen.get(name) : this.#ahead.get(name)
+    const seen = this.#seen.get(name)
+    if (seen !== undefined || this.#ahead === NOTHING_AHEAD) return seen
+    return this.#seen.has(name) ? undefined : this.#ahead.get(name)
   }
 
   /** True when this record and all others read so far existed at the same time. */
@@ -77,7 +79,7 @@ export class RepeatableReads implements Meta {
     const name = mapKeyOf(key)
     const before = this.#seen.get(name)
     if (this.#remembers && (before !== undefined || this.#seen.has(name))) return before
-    if (this.#remembers && this.#ahead.has(name)) return this.#ahead.get(name)
+    if (this.#ahead !== NOTHING_AHEAD && this.#remembers && this.#ahead.has(name)) return this.#ahead.get(name)
     this.#isOneMoment = false
     const known = this.#cache.get(name)
     const entry = this.#meta.get(key, known)
