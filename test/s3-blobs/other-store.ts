@@ -1,7 +1,7 @@
 /** Other S3 servers in processes of their own, which a test may kill and start again on the same port and folder. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -85,6 +85,7 @@ export class RunningStore {
 
   /** With an empty bucket. */
   static async start(store: OtherStore, folder: string): Promise<RunningStore> {
+    await mkdir(folder, { recursive: true })
     const running = new RunningStore(store, folder, await freePort())
     await running.start()
     const client = running.client()
@@ -98,9 +99,9 @@ export class RunningStore {
     return new S3Client({ endpoint, bucket: OTHER_BUCKET, region: 'us-east-1', key: OTHER_KEY, inFlight: 64 })
   }
 
-  /** The address for `--blobs`. */
-  place(prefix: string): string {
-    return `s3://${OTHER_BUCKET}/${prefix}?endpoint=${this.endpoint}`
+  /** An address for `--blobs` with a prefix of its own. */
+  newPlace(): string {
+    return `s3://${OTHER_BUCKET}/${randomUUID()}?endpoint=${this.endpoint}`
   }
 
   async start(): Promise<void> {

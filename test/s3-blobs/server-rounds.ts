@@ -96,7 +96,7 @@ export function serverRounds(other: OtherStore): void {
   test(`${other.name}: a server serves, restarts, is checked, backed up and restored`, () =>
     onStore(other, async ({ below, folder }) => {
       const [data, backup, restored] = [join(folder, 'data'), join(folder, 'backup'), join(folder, 'restored')]
-      const [place, elsewhere] = [below.place('first/'), below.place('second/')]
+      const [place, elsewhere] = [below.newPlace(), below.newPlace()]
       await withServer(data, place, async client => {
         await fill(client)
         await assertServed(client)
@@ -116,7 +116,7 @@ export function serverRounds(other: OtherStore): void {
 
   test(`${other.name}: killed in the middle of writes, it loses nothing that was acknowledged`, () =>
     onStore(other, async ({ below, folder }) => {
-      const [data, place] = [join(folder, 'data'), below.place('first/')]
+      const [data, place] = [join(folder, 'data'), below.newPlace()]
       const acknowledged = new Map<string, Buffer>()
       await withServer(data, place, async client => {
         let isOver = false

@@ -184,6 +184,16 @@ export class ObjectStore {
     return Number(answer.headers.get('content-length'))
   }
 
+  async has(name: string): Promise<boolean> {
+    try {
+      await this.bytesOf(name)
+      return true
+    } catch (error) {
+      if (error instanceof MissingObject) return false
+      throw error
+    }
+  }
+
   /** No error when it is missing. */
   async remove(name: string): Promise<void> {
     try {

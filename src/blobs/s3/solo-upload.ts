@@ -7,7 +7,7 @@ import type { FrameBuilder } from '../frame-builder.ts'
 import { BLOB_ID_BYTES, FOOTER_BYTES, footerOf, storedBytes } from '../frames.ts'
 import { MultipartUpload } from './multipart.ts'
 import { ObjectFile } from './object-file.ts'
-import { MissingObject, type ObjectStore } from './object-store.ts'
+import { MissingObject, ObjectExists, type ObjectStore } from './object-store.ts'
 import type { PartSlots } from './part-slots.ts'
 
 /** The smallest that S3 accepts: each upload in progress holds at least one. 10,000 parts are 48 GiB. */
@@ -74,9 +74,20 @@ export class SoloUpload {
     this.#hasSlot = false
   }
 
+  /** Some stores ignore If-None-Match when an upload completes. */
+  async #begin(): Promise<MultipartUpload> {
+    const [upload, isTaken] = await Promise.all([
+      MultipartUpload.begin(this.#store, this.#name),
+      this.#store.has(this.#name),
+    ])
+    if (!isTaken) return upload
+    await upload.abort().catch(() => {})
+    throw new ObjectExists(`${this.#store.host} already has an object ${this.#name}`)
+  }
+
   /** Sends what has been collected while the next part is. */
   async #sendPart(): Promise<void> {
-    this.#upload ??= await MultipartUpload.begin(this.#store, this.#name)
+    this.#upload ??= await this.#begin()
     while (this.#sending.size >= IN_FLIGHT_MAX) await Promise.race(this.#sending)
     if (this.#failure !== undefined) throw this.#failure
     const pieces = this.#pieces

@@ -7,7 +7,7 @@ import { childText } from '../../lib/xml.ts'
 import { documentOf, RequestRefused } from '../../s3/responses.ts'
 import { dropUpload, MultipartUpload, unfinishedUploads } from './multipart.ts'
 import { ObjectFile } from './object-file.ts'
-import { MissingObject, type ObjectStore } from './object-store.ts'
+import type { ObjectStore } from './object-store.ts'
 
 /** What the store does beyond what is required. */
 export interface StoreFacts {
@@ -46,7 +46,7 @@ export async function checkObjectStore(store: ObjectStore, token: string): Promi
     if (verifies.length === 0) throw unfit('it accepts uploads whose checksums do not match their bytes')
     await tryUpload(store, name, unfit)
     await store.remove(name)
-    if (await isPresent(store, name)) throw unfit('an object that was just removed is still there')
+    if (await store.has(name)) throw unfit('an object that was just removed is still there')
     if (await isListed(store, name, SECOND.length)) throw unfit('an object that was just removed is still listed')
     return { refusesOverwrites, verifies }
   } finally {
@@ -71,16 +71,6 @@ async function holds(store: ObjectStore, name: string, bytes: Buffer): Promise<b
   const found = Buffer.alloc(bytes.length)
   await new ObjectFile(store, name).read([found], 0)
   return found.equals(bytes)
-}
-
-async function isPresent(store: ObjectStore, name: string): Promise<boolean> {
-  try {
-    await store.bytesOf(name)
-    return true
-  } catch (error) {
-    if (error instanceof MissingObject) return false
-    throw error
-  }
 }
 
 async function isListed(store: ObjectStore, name: string, bytes: number): Promise<boolean> {
