@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { storedRootKey } from '../server/accounts.ts'
+import { clusterFrom } from '../server/cluster-config.ts'
 import { openFolder, type ServerParts } from '../server/compose.ts'
 import { secretFrom } from '../server/config-secrets.ts'
 import { adminAddressOf } from '../server/open-admin.ts'
@@ -28,8 +29,16 @@ export async function openStoreOf(call: Where): Promise<ServerParts> {
   const [metaUrl, blobsPlace] = [call.flag('meta'), call.flag('blobs')]
   if (metaUrl === undefined && !pathExists(join(folder, 'meta')))
     throw new CommandFailed(`there is no store in ${folder}`)
+  const cluster = clusterFrom(call.env, {
+    name: call.flag('cluster'),
+    keyFile: call.flag('cluster-key-file'),
+    keyUrl: call.flag('cluster-key-url'),
+    meta: metaUrl,
+    blobs: blobsPlace,
+  })
   return openFolder({
     folder,
+    cluster,
     onWait: line => call.progress(line),
     ...(metaUrl === undefined ? {} : { metaUrl }),
     ...(blobsPlace === undefined ? {} : { blobsPlace }),

@@ -30,7 +30,7 @@ const POLL_MS = 250
 const PORTS = [20_000, 32_000] as const
 const PLACEMENT_GROUPS = 8
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {
     const port = randomInt(PORTS[0], PORTS[1])
     const isFree = await new Promise<boolean>(resolve => {

@@ -33,11 +33,14 @@ export class History {
     this.#calls.push({ key, call: { start, end, commit } })
   }
 
+  keys(): ReadonlySet<string> {
+    return new Set(this.#calls.map(({ key }) => key))
+  }
+
   /** Keys whose calls no order explains. */
   broken(): string[] {
-    const keys = new Set(this.#calls.map(({ key }) => key))
     const callsOf = (wanted: string): HistoryCall[] =>
       this.#calls.filter(({ key }) => key === wanted).map(({ call }) => call)
-    return [...keys].filter(key => !isLinearizable(callsOf(key), 1))
+    return [...this.keys()].filter(key => !isLinearizable(callsOf(key), 1))
   }
 }
