@@ -62,6 +62,7 @@ export async function joinDatabase(options: MemberOptions): Promise<DatabaseMemb
     const { membership, epoch, isFirst } = await joinCluster({
       meta,
       clock,
+      random,
       timing,
       id: random.bytes(WRITER_BYTES),
       member: {

@@ -76,6 +76,11 @@ export class WorkerPool implements PeerProcesses {
     return { hasPassed: () => missing.size === 0 }
   }
 
+  /** Workers free nothing. */
+  async holdReclamation(): Promise<() => void> {
+    return () => {}
+  }
+
   reloadKeys(): Promise<void> {
     return this.#askAll(number => ({ do: 'reload keys', number }))
   }

@@ -125,7 +125,14 @@ export class Store {
     const lifecycle = new ParseCache(text => readLifecycle(parseXml(text)))
     const lifecycleRules = (text: string): readonly LifecycleRule[] => lifecycle.get(text)
     const keyChanges = new KeyChanges()
-    const rest = { reclamation, reclamationLock: new ReclamationLock(), keyChanges, losses, usage, lifecycleRules }
+    const rest = {
+      reclamation,
+      reclamationLock: new ReclamationLock(() => others.holdReclamation()),
+      keyChanges,
+      losses,
+      usage,
+      lifecycleRules,
+    }
     const meta = new LostRecordGuard(parts.meta, losses)
     // Every field is present from the start: a copy for a request then has the same shape, which is cheap to make.
     return new Store({

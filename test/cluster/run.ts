@@ -1,8 +1,8 @@
 /**
- * `npm run test:cluster -- [--faults N] [--seconds N]`: three gateways with two workers each on PostgreSQL under Patroni
- * and on a Ceph with three OSDs; clients of mixed load; then one fault after the other. At the end nothing acknowledged
- * is lost, nothing wrong was read, no held version is gone, all counts are right, and one order of calls explains each
- * key's history.
+ * `npm run test:cluster -- [--faults N]`: three gateways with two workers each on PostgreSQL under Patroni and on a
+ * Ceph with three OSDs; clients of mixed load; then one fault after the other. At the end nothing acknowledged is lost,
+ * nothing wrong was read, no held version is gone, all counts are right, and one order of calls explains each key's
+ * history.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes, randomInt } from 'node:crypto'
@@ -167,9 +167,8 @@ async function main(): Promise<void> {
       const started = performance.now()
       await FAULTS[name]!(cluster)
       await cluster.untilServing()
-      log(
-        `${name}: serving after ${((performance.now() - started) / 1000).toFixed(1)} s, ${load.acknowledged - before} calls acknowledged meanwhile`,
-      )
+      const seconds = ((performance.now() - started) / 1000).toFixed(1)
+      log(`${name}: serving after ${seconds} s, ${load.acknowledged - before} calls acknowledged meanwhile`)
       if (load.violations.length > 0) break
     }
     load.isOver = true
@@ -186,4 +185,6 @@ async function main(): Promise<void> {
   process.exitCode = failed === 0 ? 0 : 1
 }
 
+// The processes that were started end with this one.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

@@ -75,6 +75,7 @@ export class Gateway {
     const { membership, epoch, isFirst } = await joinCluster({
       meta,
       clock,
+      random,
       timing: TIMING,
       id: ids.writer,
       member: { address: ids.writer.toString('hex'), version: 'simulated', isExclusive: false, socket: '' },

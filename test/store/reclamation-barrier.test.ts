@@ -11,7 +11,7 @@ import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { Sweeper } from '../../src/maintenance/sweep.ts'
 import type { Meta } from '../../src/meta/meta.ts'
-import type { PeerProcesses } from '../../src/store/reclaim/reclamation-barrier.ts'
+import { NO_PEERS, type PeerProcesses } from '../../src/store/reclaim/reclamation-barrier.ts'
 import { Store } from '../../src/store/store.ts'
 import {
   ANY_DEAD,
@@ -49,6 +49,7 @@ async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
       return { hasPassed: () => !alive || epochs.hasPassed(line) }
     },
     writers: async () => writer => alive && writer.equals(worker.context.ids.writer),
+    holdReclamation: NO_PEERS.holdReclamation,
     reloadKeys: () => worker.context.keyring.reload(),
     reloadFindings: async () => {},
   }

@@ -63,6 +63,14 @@ export class ClusterPeers implements PeerProcesses {
     return writer => alive.has(writer.toString('hex'))
   }
 
+  /** The leader may be any member, now or later: all of them pass the barrier after they have seen the hold. */
+  async holdReclamation(): Promise<() => void> {
+    if (this.#isAlone) return this.#workers.holdReclamation()
+    const release = await this.#membership.hold()
+    await this.#membership.ask('holds').passed
+    return release
+  }
+
   reloadKeys(): Promise<void> {
     return this.#isAlone ? this.#workers.reloadKeys() : this.#membership.ask('keys').passed
   }

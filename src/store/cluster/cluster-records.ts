@@ -87,6 +87,8 @@ export interface ClusterView {
   readonly barrierEntry: Entry | undefined
   /** Reclamation is held by a member. */
   readonly isHeld: boolean
+  /** Holds of members that are gone. */
+  readonly strayHolds: readonly Entry[]
 }
 
 const PAGE = 10_000
@@ -117,12 +119,14 @@ export async function readCluster(meta: Meta): Promise<ClusterView> {
   const find = (wanted: Buffer): Entry | undefined => entries.find(entry => entry.key.equals(wanted))
   const leaderEntry = find(clusterKey.leader())
   const barrierEntry = find(clusterKey.barrier())
-  const holders = entries.filter(entry => isUnder(entry, prefixes.hold)).map(entry => holdFormat.decode(entry.value))
+  const holds = entries.filter(entry => isUnder(entry, prefixes.hold))
+  const isStray = ({ value }: Entry): boolean => !members.has(holdFormat.decode(value).toString('hex'))
   return {
     members,
     leader: leaderEntry && { ...leaderFormat.decode(leaderEntry.value), entry: leaderEntry },
     asked: barrierEntry === undefined ? NO_BARRIERS : barrierFormat.decode(barrierEntry.value),
     barrierEntry,
-    isHeld: holders.some(holder => members.has(holder.toString('hex'))),
+    isHeld: holds.some(entry => !isStray(entry)),
+    strayHolds: holds.filter(isStray),
   }
 }

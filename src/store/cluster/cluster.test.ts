@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../lib/clock.ts'
+import { systemRandom } from '../../lib/random.ts'
 import { openMemoryMeta } from '../../meta/memory/memory.ts'
 import type { Meta } from '../../meta/meta.ts'
 import type { LocalBarrier } from './barriers.ts'
@@ -30,7 +31,7 @@ class Gateways {
     const id = Buffer.from(String(++this.#last).padStart(6, '0'))
     const { isExclusive = false, ...options } = given
     const member = { address: `gateway-${this.#last}`, version: '1', isExclusive, socket: '' }
-    const shared = { meta: this.meta, timing: TIMING, id, member, isKnownDead: async () => false }
+    const shared = { meta: this.meta, random: systemRandom, timing: TIMING, id, member, isKnownDead: async () => false }
     const joined: Joined = await joinCluster({ ...shared, ...options, clock })
     return new Gateway(joined, clock)
   }
@@ -241,4 +242,26 @@ test('an operator can expel a member that renews', async () => {
   const { members } = await readCluster(gateways.meta)
   assert.equal(await expel(one.membership.meta, members.get(two.name)!), true)
   await assert.rejects(two.steps(1), isExpelled)
+})
+
+test('a hold is seen by every member before it counts, and ends with its member', async () => {
+  const gateways = await Gateways.open()
+  const [one, two, three] = [await gateways.join(), await gateways.join(), await gateways.join()]
+  await inTurn(2, one, two, three)
+  const release = await two.membership.hold()
+  const barrier = two.membership.ask('holds')
+  await inTurn(3, one, two, three)
+  assert.equal(barrier.hasPassed(), true)
+  assert.deepEqual(
+    [one, two, three].map(({ membership }) => membership.view!.isHeld),
+    [true, true, true],
+  )
+  release()
+  await three.membership.hold()
+  await inTurn(2, one, two, three)
+  assert.equal(one.membership.view!.isHeld, true)
+  await three.membership.leave()
+  await inTurn(2, one, two)
+  assert.equal(one.membership.view!.isHeld, false)
+  assert.deepEqual(one.membership.view!.strayHolds, [])
 })

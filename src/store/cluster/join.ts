@@ -3,6 +3,7 @@
  * until every member it finds has stood still for long enough, and is refused as soon as one of them is seen to renew.
  */
 import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
 import type { Entry, Meta } from '../../meta/meta.ts'
 import { ownerFormat } from '../commit/folder-ownership.ts'
 import { recordKey } from '../commit/record-keys.ts'
@@ -31,6 +32,7 @@ export class StoreInUse extends Error {
 export interface JoinOptions {
   readonly meta: Meta
   readonly clock: Clock
+  readonly random: Random
   readonly timing: ClusterTiming
   /** The writer id of this server. */
   readonly id: Buffer
@@ -92,7 +94,7 @@ async function tryToJoin(
   view: ClusterView,
   owner: Entry | undefined,
 ): Promise<Joined | undefined> {
-  const { meta, clock, timing, id, member } = options
+  const { meta, clock, random, timing, id, member } = options
   const isFirst = view.members.size === 0
   const before = owner === undefined ? 0 : ownerFormat.decode(owner.value).epoch
   const epoch = isFirst ? before + 1 : before
@@ -113,5 +115,9 @@ async function tryToJoin(
     writes,
   })
   if (!hasJoined) return undefined
-  return { membership: await Membership.over({ meta, clock, timing, id, joinedAt: view.asked }), epoch, isFirst }
+  return {
+    membership: await Membership.over({ meta, clock, random, timing, id, joinedAt: view.asked }),
+    epoch,
+    isFirst,
+  }
 }

@@ -4,6 +4,8 @@
  * that the expelled gateway sends can take effect, however late it arrives.
  */
 import type { Clock } from '../../lib/clock.ts'
+import { WRITER_BYTES } from '../../lib/ids.ts'
+import type { Random } from '../../lib/random.ts'
 import type { Meta, Write } from '../../meta/meta.ts'
 import { type Fence, FencedMeta, fenceAt, OwnershipLost } from '../commit/fenced-meta.ts'
 import { AskedBarrier, BarrierAnswers, type LocalBarrier, raised } from './barriers.ts'
@@ -13,6 +15,7 @@ import {
   barrierFormat,
   type ClusterView,
   clusterKey,
+  holdFormat,
   leaderFormat,
   readCluster,
   renewalFormat,
@@ -34,9 +37,12 @@ export class LeadershipLost extends Error {
   }
 }
 
+const HOLDS_PER_COMMIT = 100
+
 export interface MembershipParts {
   readonly meta: Meta
   readonly clock: Clock
+  readonly random: Random
   readonly timing: ClusterTiming
   readonly id: Buffer
   /** What had been asked when this member joined. */
@@ -55,6 +61,7 @@ export class Membership {
   readonly id: Buffer
   readonly #name: string
   readonly #clock: Clock
+  readonly #random: Random
   /** Every commit of this member checks that it still is one. */
   readonly meta: FencedMeta
   readonly #liveness: Liveness
@@ -63,16 +70,19 @@ export class Membership {
   readonly #joinedAt: BarrierNumbers
   readonly #unnumbered = new Map<BarrierKind, AskedBarrier>()
   readonly #asked = new Set<AskedBarrier>()
+  /** Keys of holds that have ended. */
+  readonly #released = new Set<Buffer>()
   #renewals = 0
   #leaderFence: Fence | undefined
   #view: ClusterView | undefined
   #renewedAt: number
   #onStep = (): void => {}
 
-  private constructor({ meta, clock, timing, id, joinedAt }: MembershipParts, fence: Fence) {
+  private constructor({ meta, clock, random, timing, id, joinedAt }: MembershipParts, fence: Fence) {
     this.id = id
     this.#name = id.toString('hex')
     this.#clock = clock
+    this.#random = random
     this.#liveness = new Liveness(timing)
     this.#joinedAt = joinedAt
     this.#renewedAt = clock.elapsed()
@@ -124,6 +134,22 @@ export class Membership {
     return barrier
   }
 
+  /** Holds reclamation from the next view of every member on, until the result is called or this member is gone. */
+  async hold(): Promise<() => void> {
+    const key = clusterKey.hold(this.#random.bytes(WRITER_BYTES))
+    await this.meta.commit({ checks: [], writes: [{ key, value: holdFormat.encode(this.id) }] })
+    return () => void this.#released.add(key)
+  }
+
+  /** Holds that ended, and those of members that are gone, which only the leader removes. */
+  async #removeHolds(view: ClusterView): Promise<void> {
+    const stray = this.#leaderFence === undefined ? [] : view.strayHolds.map(entry => entry.key)
+    const writes = [...this.#released, ...stray].map(key => ({ key, value: undefined }))
+    if (writes.length === 0 || !(await this.meta.commit({ checks: [], writes: writes.slice(0, HOLDS_PER_COMMIT) })))
+      return
+    for (const { key } of writes.slice(0, HOLDS_PER_COMMIT)) this.#released.delete(key)
+  }
+
   /** One round: look at everybody, answer, renew, ask, and lead if nobody else does. Rejects with `Expelled`. */
   async step(): Promise<void> {
     const view = await readCluster(this.meta)
@@ -135,6 +161,7 @@ export class Membership {
     const dead = this.#liveness.observe(view, this.#clock.elapsed())
     this.#local?.see?.(view)
     await this.#renew(view)
+    await this.#removeHolds(view)
     if (this.#unnumbered.size > 0) await this.#raiseBarriers(view)
     await this.#lead(view, dead)
     this.#onStep()

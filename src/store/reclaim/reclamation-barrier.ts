@@ -23,6 +23,8 @@ export interface PeerProcesses {
    * volumes or counters were listed: a process that starts later has none of them.
    */
   writers(): Promise<WriterLookup>
+  /** Resolves when no peer frees named bytes, and none does until the result is called. */
+  holdReclamation(): Promise<() => void>
   /** Resolves when no peer uses the previous keyring. */
   reloadKeys(): Promise<void>
   /** Resolves when all peers know which records are lost. */
@@ -32,6 +34,7 @@ export interface PeerProcesses {
 export const NO_PEERS: PeerProcesses = {
   epoch: () => ({ hasPassed: () => true }),
   writers: async () => () => false,
+  holdReclamation: async () => () => {},
   reloadKeys: async () => {},
   reloadFindings: async () => {},
 }

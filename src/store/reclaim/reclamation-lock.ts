@@ -3,10 +3,15 @@
  * snapshot references stay in place until the backup ends or this process exits.
  */
 export class ReclamationLock {
+  readonly #holdPeers: () => Promise<() => void>
   #freeing = 0
   #holds = 0
   #isHeldRemotely = false
   readonly #waiting: (() => void)[] = []
+
+  constructor(holdPeers: () => Promise<() => void>) {
+    this.#holdPeers = holdPeers
+  }
 
   get isHeld(): boolean {
     return this.#holds > 0 || this.#isHeldRemotely
@@ -38,10 +43,16 @@ export class ReclamationLock {
   async hold(): Promise<() => void> {
     this.#holds++
     if (this.#freeing > 0) await new Promise<void>(resolve => this.#waiting.push(resolve))
+    const releasePeers = await this.#holdPeers().catch((error: unknown) => {
+      this.#holds--
+      throw error
+    })
     let held = true
     return () => {
-      if (held) this.#holds--
+      if (!held) return
       held = false
+      this.#holds--
+      releasePeers()
     }
   }
 }
