@@ -10,7 +10,7 @@ import type { ServerParts } from '../../src/server/compose.ts'
 import { holdfast, launch, ROOT, spawnServer } from '../cli/program.ts'
 import { put } from '../http/actions.ts'
 import { BASE_HOST, Client, type Who } from '../http/server.ts'
-import { bytesOf, payload, turn, withFolder } from '../store/fixture.ts'
+import { bytesOf, payload, withFolder } from '../store/fixture.ts'
 import { assertSound, opened, sha } from './fixture.ts'
 import { GONE, Histories, PLAIN, prepare, work } from './load.ts'
 
@@ -48,11 +48,14 @@ function bytesBelow(folder: string): number {
   }
 }
 
+/** Looking without a pause would take the processor from the backup. */
+const nextLook = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 10))
+
 /** Kills a backup as soon as it has copied this much. */
 async function killedBackup(args: readonly string[], vault: string, bytes: number): Promise<void> {
   const child = launch(['backup', vault, ...args])
   const ended = once(child, 'exit')
-  while (child.exitCode === null && bytesBelow(join(vault, 'blobs')) < bytes) await turn()
+  while (child.exitCode === null && bytesBelow(join(vault, 'blobs')) < bytes) await nextLook()
   child.kill('SIGKILL')
   assert.equal((await ended)[1], 'SIGKILL', 'it was over before it could be killed')
 }
