@@ -56,11 +56,6 @@ export class RenewalLoop {
     })
   }
 
-  /** Makes the next round begin at once. */
-  wake(): void {
-    this.#endPause()
-  }
-
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#endPause()
