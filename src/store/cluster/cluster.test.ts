@@ -26,14 +26,16 @@ class Gateways {
     return new Gateways(await openMemoryMeta())
   }
 
-  async join(given: Partial<JoinOptions & { isExclusive: boolean; clock: ManualClock }> = {}) {
+  async join(given: Partial<JoinOptions & { isExclusive: boolean; clock: ManualClock; serves: boolean }> = {}) {
     const clock = given.clock ?? new ManualClock()
     const id = Buffer.from(String(++this.#last).padStart(6, '0'))
-    const { isExclusive = false, ...options } = given
+    const { isExclusive = false, serves = true, ...options } = given
     const member = { address: `gateway-${this.#last}`, version: '1', isExclusive, socket: '' }
     const shared = { meta: this.meta, random: systemRandom, timing: TIMING, id, member, isKnownDead: async () => false }
     const joined: Joined = await joinCluster({ ...shared, ...options, clock })
-    return new Gateway(joined, clock)
+    const gateway = new Gateway(joined, clock)
+    if (serves) gateway.serve()
+    return gateway
   }
 }
 
@@ -49,7 +51,10 @@ class Gateway {
     this.joined = joined
     this.membership = joined.membership
     this.clock = clock
-    joined.membership.serve({ begin: kind => this.#begin(kind) })
+  }
+
+  serve(): void {
+    this.membership.serve({ begin: kind => this.#begin(kind) })
   }
 
   #begin(kind: BarrierKind): LocalBarrier {
@@ -264,4 +269,17 @@ test('a hold is seen by every member before it counts, and ends with its member'
   await inTurn(2, one, two)
   assert.equal(one.membership.view!.isHeld, false)
   assert.deepEqual(one.membership.view!.strayHolds, [])
+})
+
+test('a member that has joined but does not serve yet holds barriers up, and answers them when it serves', async () => {
+  const gateways = await Gateways.open()
+  const one = await gateways.join()
+  await one.steps(2)
+  const two = await gateways.join({ serves: false })
+  const barrier = one.membership.ask('keys')
+  await inTurn(3, one, two)
+  assert.equal(barrier.hasPassed(), false)
+  two.serve()
+  await inTurn(3, one, two)
+  assert.deepEqual([two.begun, barrier.hasPassed()], [['keys'], true])
 })

@@ -94,10 +94,13 @@ export class Membership {
     return new Membership(parts, await fenceAt(parts.meta, clusterKey.member(parts.id), () => new Expelled()))
   }
 
-  /** From now on barriers are answered; until then this member has nothing that could hold one up. */
+  /**
+   * From now on barriers are answered, beginning with those asked for since this member joined: it may have read the
+   * keyring before it changed.
+   */
   serve(local: LocalProcesses): void {
     this.#local = local
-    this.#answers = new BarrierAnswers(this.#view?.asked ?? this.#joinedAt, kind => local.begin(kind))
+    this.#answers = new BarrierAnswers(this.#joinedAt, kind => local.begin(kind))
   }
 
   /** Called after every step. */
@@ -168,7 +171,7 @@ export class Membership {
   }
 
   async #renew(view: ClusterView): Promise<void> {
-    const passed = this.#answers?.update(view.asked) ?? view.asked
+    const passed = this.#answers?.update(view.asked) ?? this.#joinedAt
     const value = renewalFormat.encode({ count: ++this.#renewals, passed })
     // No other process writes this record, so the fence is the only check.
     if (!(await this.meta.commit({ checks: [], writes: [{ key: clusterKey.renewal(this.id), value }] }))) return
