@@ -70,7 +70,7 @@ export interface FolderOptions {
   /** Where operators find this server. */
   readonly address?: string | undefined
   readonly clusterTiming?: ClusterTiming | undefined
-  /** What happens to the membership of a server whose records are in a database. */
+  /** Callbacks about the membership of a server whose records are in a database. */
   readonly membershipEvents?: Partial<RenewalEvents>
 }
 

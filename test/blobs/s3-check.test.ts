@@ -1,4 +1,4 @@
-/** What another store must do before blobs are put there. Stores that fail it are made of one that does not. */
+/** The requirements on another store before blobs are put there. Stores that fail it are made of one that does not. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { placeOf, type StoreBelow, withStoreBelow } from './s3-fixture.ts'
 const STORE_ID = Buffer.alloc(16, 7)
 const FEW = { retries: { attemptsMax: 2 }, clock: { ...systemClock, sleep: async () => {} } }
 
-/** What a lazy server does with a request; undefined passes it on. */
+/** The answer of a lazy server to a request; undefined passes it on. */
 type Lie = (asked: IncomingMessage, answer: ServerResponse) => boolean
 
 /** A server in front of the store that lies. Signatures hold, since the name of the host is passed on. */

@@ -144,7 +144,7 @@ export class Ceph {
     await this.#osds.get(id)!.stop('SIGKILL')
   }
 
-  /** Runs a command of the monitors and returns its output, JSON where it has any. */
+  /** Sends a command to the monitors and returns their output, which is JSON. */
   async command(...args: readonly string[]): Promise<string> {
     return runTool('ceph', ['--conf', this.conf, '--connect-timeout', '30', '--format', 'json', ...args])
   }

@@ -81,7 +81,7 @@ async function answersInDoubt(
   return received
 }
 
-/** What was left behind in the background has ended, and every invariant holds. */
+/** Background work has ended, and every invariant holds. */
 async function assertSound(meta: RemoteMeta, { parts }: Served): Promise<void> {
   const { store } = parts
   await store.context.drafts.drained()

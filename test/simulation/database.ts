@@ -2,7 +2,7 @@
 import type { Meta, Minitransaction, Write } from '../../src/meta/meta.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What a standby that is not synchronous may lack. */
+/** The time by which a standby that is not synchronous lags behind. */
 const LAG_MS = 300
 
 interface Undo {

@@ -1,4 +1,4 @@
-/** What clients asked and heard, and whether one order of all calls explains it. */
+/** The calls of clients with their results, and whether one order of all calls explains them. */
 import { type HistoryCall, isLinearizable } from '../../src/meta/linearizable.ts'
 
 /** Absence of the key. */

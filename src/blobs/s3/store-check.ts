@@ -9,7 +9,7 @@ import { dropUpload, MultipartUpload, unfinishedUploads } from './multipart.ts'
 import { ObjectFile } from './object-file.ts'
 import type { ObjectStore } from './object-store.ts'
 
-/** What the store does beyond what is required. */
+/** Capabilities of the store that are used but not required. */
 export interface StoreFacts {
   /** It refuses to replace an object when asked to. */
   readonly refusesOverwrites: boolean

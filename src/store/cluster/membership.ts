@@ -45,7 +45,7 @@ export interface MembershipParts {
   readonly random: Random
   readonly timing: ClusterTiming
   readonly id: Buffer
-  /** What had been asked when this member joined. */
+  /** The barriers that had been asked for when this member joined. */
   readonly joinedAt: BarrierNumbers
 }
 
