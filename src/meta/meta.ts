@@ -103,6 +103,8 @@ export interface RemoteReads {
   getMany(reads: readonly KeyedRead[]): Promise<readonly (Entry | undefined)[]>
   scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys>
   readonly figures?: RemoteFigures | undefined
+  /** The clock of the engine's machine, where it has one of its own: milliseconds since 1970, UTC. */
+  serverTime?(): Promise<number>
 }
 
 export interface Meta {

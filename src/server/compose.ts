@@ -29,10 +29,10 @@ import { Store } from '../store/store.ts'
 import { startUsageCounting } from '../store/usage/usage-mark.ts'
 import { Ballast } from './ballast.ts'
 import { openBlobsAt } from './blob-driver.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import { type ClusterSettings, clusterKeyring, KeyringChanged } from './cluster-keyring.ts'
-import { joinDatabase } from './database-member.ts'
+import { joinDatabase, type MemberEvents } from './database-member.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
-import type { RenewalEvents } from './renewal-loop.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 
 export interface ServerParts {
@@ -71,7 +71,7 @@ export interface FolderOptions {
   readonly address?: string | undefined
   readonly clusterTiming?: ClusterTiming | undefined
   /** Callbacks about the membership of a server whose records are in a database. */
-  readonly membershipEvents?: Partial<RenewalEvents>
+  readonly membershipEvents?: Partial<MemberEvents>
 }
 
 /** A folder that this process owns, alone or with workers that it admits. */
@@ -84,6 +84,7 @@ export interface OwnedFolder extends ServerParts {
   dismiss(writer: Buffer): Promise<void>
   /** For records in a database. */
   readonly membership?: Membership | undefined
+  readonly clockWatch?: ClockWatch
 }
 
 /** Drivers are loaded on demand: a store in memory needs neither. */
@@ -160,20 +161,21 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
     async () => {
       assertReadable('the database', await stampOfMeta(meta))
       const isExclusive = cluster === undefined
-      const { onLost = () => {}, onFailure = () => {} } = options.membershipEvents ?? {}
-      const events = { onLost, onFailure }
+      const events = options.membershipEvents ?? {}
       const [onWait, timing] = [options.onWait ?? (() => {}), options.clusterTiming]
       const place = { folder, meta, clock, random, address: options.address, timing }
       const member = await joinDatabase({ ...place, isExclusive, onWait, events })
       return closeOnError(
         () => member.leave(),
         async () => {
-          const { membership, epoch, isFirst } = member
+          const { membership, epoch, isFirst, clockWatch } = member
           await stampFolder(folder, meta)
           const peers = new ClusterPeers(membership, others, isExclusive)
           const store = await openFolderStore({ ...options, others: peers, epoch }, membership.meta, membership.id)
           const { context } = store
-          peers.serve(context, error => onLost(new OwnershipLost(`the keys could not be reloaded: ${String(error)}`)))
+          peers.serve(context, error =>
+            events.onLost?.(new OwnershipLost(`the keys could not be reloaded: ${String(error)}`)),
+          )
           if (isFirst) await beginEpoch(store, epoch)
           return {
             store,
@@ -181,6 +183,7 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
             epoch,
             copy: undefined,
             membership,
+            clockWatch,
             reloadFindings: async () => {},
             admit: writer => registerWorkerFence(context, writer, membership.id),
             async dismiss(writer) {

@@ -14,7 +14,7 @@ const SOUND: PostgresFacts = {
   synchronousStandbyNames: '*',
   synchronousStandbys: 1,
   connectionsMax: 97,
-  clockAheadMs: -20,
+  clockOffset: { aheadMs: -20, errorMs: 1 },
 }
 
 /** State and text of findings that are not good. */
@@ -37,8 +37,9 @@ test('each unsafe setting of the primary is found', () => {
   assert.match(changed({ synchronousStandbys: undefined })[0]!, /^odd: synchronous_standby_names is/)
   assert.match(changed({ connectionsMax: 16 })[0]!, /^bad: 16 connections, 17 for a server with 2 workers/)
   assert.match(changed({ version: '11.2', versionNumber: 11_00_02 })[0]!, /^bad: PostgreSQL 11/)
-  assert.match(changed({ clockAheadMs: 3_000 })[0]!, /^odd: the database's is 3.00 s ahead of this machine's$/)
-  assert.match(changed({ clockAheadMs: -60_000 })[0]!, /^bad: the database's is 60.00 s behind this machine's$/)
+  const off = (aheadMs: number): string[] => changed({ clockOffset: { aheadMs, errorMs: 1 } })
+  assert.deepEqual(off(3_000), ["odd: the database's clock is 3.00 s ahead of this machine's"])
+  assert.deepEqual(off(-61_000), ["bad: the database's clock is 61.00 s behind this machine's"])
 })
 
 test('no primary, several of them, and a server that does not answer are found', () => {

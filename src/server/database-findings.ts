@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { systemClock } from '../lib/clock.ts'
 import type { PostgresFacts, UnreachableServer } from '../meta/postgres/inspect.ts'
+import { CLOCK_ADVICE, clockOffsetText, judgeClockOffset } from '../rules/clock-offset.ts'
 
 export interface DatabaseFinding {
   readonly check: string
@@ -11,8 +12,6 @@ export interface DatabaseFinding {
 }
 
 const VERSION_MIN = 12_00_00
-const AHEAD_MS_ODD = 1_000
-const AHEAD_MS_BAD = 5_000
 
 const good = (check: string, found: string): DatabaseFinding => ({ check, state: 'good', found })
 const odd = (check: string, found: string, advice: string): DatabaseFinding => ({ check, state: 'odd', found, advice })
@@ -48,13 +47,12 @@ function connectionFinding({ connectionsMax }: PostgresFacts, perProcess: number
     : good('connections', found)
 }
 
-function clockFinding({ clockAheadMs }: PostgresFacts): DatabaseFinding {
-  const away = Math.abs(clockAheadMs)
-  const direction = clockAheadMs < 0 ? 'behind' : 'ahead of'
-  const found = `the database's is ${(away / 1000).toFixed(2)} s ${direction} this machine's`
-  const advice = 'synchronise both clocks: signatures and retention depend on them'
-  if (away > AHEAD_MS_BAD) return bad('clocks', found, advice)
-  return away > AHEAD_MS_ODD ? odd('clocks', found, advice) : good('clocks', found)
+function clockFinding({ clockOffset }: PostgresFacts): DatabaseFinding {
+  const [state, found] = [judgeClockOffset(clockOffset), clockOffsetText(clockOffset)]
+  if (state === 'good') return good('clocks', found)
+  return state === 'odd'
+    ? odd('clocks', found, CLOCK_ADVICE)
+    : bad('clocks', found, `${CLOCK_ADVICE}; a server refuses to start`)
 }
 
 function versionFinding({ version, versionNumber }: PostgresFacts): DatabaseFinding {
@@ -98,5 +96,5 @@ export function judgeDatabase(
 
 export async function databaseFindings(url: string, workers = availableParallelism()): Promise<DatabaseFinding[]> {
   const { CONNECTIONS_PER_PROCESS, inspectPostgres } = await import('../meta/postgres/inspect.ts')
-  return judgeDatabase(await inspectPostgres(url, () => systemClock.now()), CONNECTIONS_PER_PROCESS, workers)
+  return judgeDatabase(await inspectPostgres(url, systemClock), CONNECTIONS_PER_PROCESS, workers)
 }

@@ -15,11 +15,17 @@ import type { ClusterTiming } from '../store/cluster/liveness.ts'
 import type { Membership } from '../store/cluster/membership.ts'
 import { type FolderHold, holdFolder } from '../store/commit/folder-ownership.ts'
 import { VERSION } from '../version.ts'
+import { ClockWatch, type OnClock } from './clock-watch.ts'
 import { type RenewalEvents, RenewalLoop } from './renewal-loop.ts'
 
 const RENEW_MS = 2_000
 /** Longer than a pause of the runtime, shorter than operators wait for a failover. */
 const EXPEL_MS = 12_000
+
+/** Called about the membership of a server. */
+export interface MemberEvents extends Pick<RenewalEvents, 'onLost' | 'onFailure'> {
+  readonly onClock: OnClock
+}
 
 export interface MemberOptions {
   readonly folder: string
@@ -32,7 +38,7 @@ export interface MemberOptions {
   readonly address: string | undefined
   readonly timing?: ClusterTiming | undefined
   readonly onWait: (line: string) => void
-  readonly events: RenewalEvents
+  readonly events: Partial<MemberEvents>
 }
 
 export interface DatabaseMember {
@@ -40,6 +46,7 @@ export interface DatabaseMember {
   readonly epoch: number
   /** No other member was there. */
   readonly isFirst: boolean
+  readonly clockWatch: ClockWatch
   /** Leaves, so that others need not miss it. Called after the last commit. */
   leave(): Promise<void>
 }
@@ -54,8 +61,11 @@ function bootId(): string {
 }
 
 export async function joinDatabase(options: MemberOptions): Promise<DatabaseMember> {
-  const { folder, meta, clock, random, isExclusive, events } = options
+  const { folder, meta, clock, random, isExclusive } = options
+  const { onLost = () => {}, onFailure = () => {}, onClock = () => {} } = options.events
   const timing = options.timing ?? { renewMs: RENEW_MS, expelMs: EXPEL_MS }
+  const clockWatch = new ClockWatch(meta, clock, onClock)
+  await clockWatch.assertFit()
   const hold = await holdFolder(folder, realDisk, random, clock)
   const machine = bootId()
   try {
@@ -74,12 +84,17 @@ export async function joinDatabase(options: MemberOptions): Promise<DatabaseMemb
       isKnownDead: async member => diedHere(member, machine, hold),
       onWait: address => options.onWait(waitText(address, timing)),
     })
-    const loop = new RenewalLoop(membership, timing.renewMs, events)
+    const loop = new RenewalLoop(membership, timing.renewMs, {
+      onLost,
+      onFailure,
+      onRound: () => void clockWatch.look(),
+    })
     await loop.start()
     return {
       membership,
       epoch,
       isFirst,
+      clockWatch,
       async leave() {
         await loop.stop()
         // A member that cannot leave is missed by its renewals.

@@ -13,9 +13,9 @@ import { ensureAccounts, loadAccountsFile, rootKey } from './accounts.ts'
 import { isBlobsAddress } from './blob-driver.ts'
 import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './compose.ts'
 import type { Config } from './config.ts'
+import type { MemberEvents } from './database-member.ts'
 import { type FilesystemFacts, filesystemOf } from './filesystem.ts'
 import type { Logger } from './log.ts'
-import type { RenewalEvents } from './renewal-loop.ts'
 import { checkSecrecy } from './secrecy.ts'
 
 const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
@@ -68,12 +68,13 @@ export interface PreparedFolder {
 }
 
 /** A server that has lost its membership commits nothing any more. */
-const events = (logger: Logger): RenewalEvents => ({
+const events = (logger: Logger): MemberEvents => ({
   onLost(error) {
     logger.log({ level: 'error', error: error.message })
     logger.abort()
   },
   onFailure: error => logger.log({ level: 'warn', error: `the membership could not be renewed: ${String(error)}` }),
+  onClock: (level, message) => logger.log({ level, message }),
 })
 
 interface CheckedFolder extends FilesystemFacts {

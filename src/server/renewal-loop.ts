@@ -8,6 +8,8 @@ export interface RenewalEvents {
   onLost(error: OwnershipLost): void
   /** The next round tries again; until one succeeds, others may expel this member. */
   onFailure(error: unknown): void
+  /** After every round that succeeded. */
+  onRound(): void
 }
 
 export class RenewalLoop {
@@ -36,6 +38,7 @@ export class RenewalLoop {
       if (this.#isStopped) return
       try {
         await this.#membership.step()
+        this.#events.onRound()
       } catch (error) {
         if (error instanceof OwnershipLost) {
           this.#events.onLost(error)

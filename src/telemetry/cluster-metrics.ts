@@ -2,12 +2,16 @@
 import type { Membership } from '../store/cluster/membership.ts'
 import { labelled, type Sample } from './families.ts'
 
-export function clusterSamples(membership: Membership): Sample[] {
+/** `clockAheadMs` is how far the database's clock is ahead, if it was measured. */
+export function clusterSamples(membership: Membership, clockAheadMs?: number): Sample[] {
   const members = membership.view?.members
   return [
     ['holdfast_cluster_members', '', members?.size ?? 0],
     ['holdfast_cluster_leads', '', membership.leaderMeta === undefined ? 0 : 1],
     ['holdfast_cluster_renewal_age_seconds', '', membership.renewalAgeMs / 1000],
+    ...(clockAheadMs === undefined
+      ? []
+      : [['holdfast_cluster_clock_offset_seconds', '', clockAheadMs / 1000] as const]),
     ...[...(members ?? [])].map(([id, { address }]): Sample => {
       const silenceMs = membership.silenceMs(id) ?? 0
       return ['holdfast_cluster_member_silence_seconds', labelled({ member: id, address }), silenceMs / 1000]

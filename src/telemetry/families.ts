@@ -91,6 +91,10 @@ export const METRIC_FAMILIES = {
     'Time since this server saw a member renew; it is expelled after 12 seconds.',
     'max',
   ),
+  holdfast_cluster_clock_offset_seconds: gauge(
+    "How far the database's clock is ahead of this machine's; above 60 either way no server joins.",
+    'max',
+  ),
   holdfast_scrub_running: gauge('1 while a scrub round is running.'),
   holdfast_scrub_records: gauge('Records read by the last scrub round.'),
   holdfast_scrub_bytes: gauge('Bytes read by the last scrub round.'),

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { WrongClusterKey } from '../../src/crypto/cluster-key.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { Compactor } from '../../src/maintenance/compact.ts'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { ClockRefused } from '../../src/server/clock-watch.ts'
 import { type FolderOptions, type OwnedFolder, openFolder } from '../../src/server/compose.ts'
 import { StoreInUse } from '../../src/store/cluster/join.ts'
 import { Expelled, expel } from '../../src/store/cluster/membership.ts'
@@ -83,6 +85,17 @@ test('a gateway with another cluster key does not start', { skip }, () =>
     const wrong = { ...KEY, key: { kind: 'local', key: '22'.repeat(32) } } as const
     await assert.rejects(join({ cluster: wrong }), error => error instanceof WrongClusterKey)
     await assert.rejects(join({ cluster: { ...KEY, name: 'other' } }), error => error instanceof WrongClusterKey)
+  }),
+)
+
+test('a gateway whose clock is ten minutes off does not join, and one with a right clock does', { skip }, () =>
+  withCluster(async join => {
+    const clock = { ...systemClock, now: () => systemClock.now() + 600_000 }
+    await assert.rejects(join({ clock }), error => error instanceof ClockRefused)
+    await assert.rejects(join({ clock, cluster: undefined }), error => error instanceof ClockRefused)
+    const { membership, clockWatch } = await join()
+    assert.equal(membership!.view!.members.size, 1)
+    assert.ok(Math.abs(clockWatch!.aheadMs!) < 1_000)
   }),
 )
 

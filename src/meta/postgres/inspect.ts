@@ -1,8 +1,11 @@
 /** Reads what an operator should know about the servers of a database. Changes nothing, and accepts any server. */
 import pg from 'pg'
+import type { Clock } from '../../lib/clock.ts'
+import { type ClockOffset, measureClockOffset } from '../../lib/clock-offset.ts'
 import { addressesOf } from './address.ts'
 import { hostAndPort } from './connection.ts'
 import { whyOf } from './outage.ts'
+import { SERVER_TIME } from './schema.ts'
 
 const WAIT_MS = 5_000
 const CLOCK_READINGS = 5
@@ -25,8 +28,8 @@ export interface PostgresFacts {
   readonly synchronousStandbys: number | undefined
   /** Connections that ordinary users may have. */
   readonly connectionsMax: number
-  /** How far the server's clock is ahead of this machine's. */
-  readonly clockAheadMs: number
+  /** Of the server's clock from this machine's. */
+  readonly clockOffset: ClockOffset
 }
 
 export interface UnreachableServer {
@@ -48,22 +51,12 @@ async function synchronousStandbys(client: pg.Client): Promise<number | undefine
   return rows.filter(({ sync_state: state }) => state === 'sync' || state === 'quorum').length
 }
 
-/** From the fastest of several readings, whose error is at most half its round trip. */
-async function clockAheadMs(client: pg.Client, now: () => number): Promise<number> {
-  let best = { took: Number.POSITIVE_INFINITY, ahead: 0 }
-  for (let reading = 0; reading < CLOCK_READINGS; reading++) {
-    const sent = now()
-    const { rows } = await client.query<{ ms: number }>(
-      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
-    )
-    const received = now()
-    const took = received - sent
-    if (took < best.took) best = { took, ahead: rows[0]!.ms - (sent + received) / 2 }
-  }
-  return best.ahead
+async function serverTime(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ ms: number }>(SERVER_TIME)
+  return rows[0]!.ms
 }
 
-async function inspectServer(address: string, now: () => number): Promise<PostgresFacts | UnreachableServer> {
+async function inspectServer(address: string, clock: Clock): Promise<PostgresFacts | UnreachableServer> {
   const host = hostAndPort(address)
   const client = new pg.Client({
     connectionString: address,
@@ -86,7 +79,7 @@ async function inspectServer(address: string, now: () => number): Promise<Postgr
       synchronousStandbyNames: facts.names,
       synchronousStandbys: await synchronousStandbys(client),
       connectionsMax: facts.connections,
-      clockAheadMs: await clockAheadMs(client, now),
+      clockOffset: await measureClockOffset(clock, () => serverTime(client), CLOCK_READINGS),
     }
   } catch (error) {
     return { host, failure: whyOf(error) }
@@ -96,8 +89,5 @@ async function inspectServer(address: string, now: () => number): Promise<Postgr
 }
 
 /** In the order of the addresses. */
-export const inspectPostgres = (
-  url: string,
-  now: () => number,
-): Promise<readonly (PostgresFacts | UnreachableServer)[]> =>
-  Promise.all(addressesOf(url).map(address => inspectServer(address, now)))
+export const inspectPostgres = (url: string, clock: Clock): Promise<readonly (PostgresFacts | UnreachableServer)[]> =>
+  Promise.all(addressesOf(url).map(address => inspectServer(address, clock)))

@@ -52,6 +52,7 @@ class PostgresMeta implements MetaEngine {
       figures: cluster.figures,
       getMany: async reads => this.#getMany(reads),
       scanWithKeys: (range, limit, reads) => this.#scanWithKeys(range, limit, reads),
+      serverTime: async () => this.#serverTime(),
     }
   }
 
@@ -74,6 +75,11 @@ class PostgresMeta implements MetaEngine {
     this.#assertOpen()
     for (const { key } of reads) checkKeyLimits(key)
     return this.#scans.scanWithKeys(range, limit, reads)
+  }
+
+  #serverTime(): Promise<number> {
+    this.#assertOpen()
+    return this.#scans.serverTime()
   }
 
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {

@@ -16,7 +16,7 @@ import {
   wasRefused,
 } from './connection.ts'
 import { whyOf } from './outage.ts'
-import type { Statements } from './schema.ts'
+import { SERVER_TIME, type Statements } from './schema.ts'
 
 const GETS_MAX = 256
 const SCAN_CONNECTIONS = 2
@@ -200,6 +200,11 @@ export class Scans {
     const entries = rows.filter(([position]) => position === '0').map(([, k, v, s]) => entryOf([k!, v!, s!]))
     const records = rows.filter(([position]) => position !== '0').map(([position, , v, s]) => [position!, v!, s!])
     return { entries, records: reads.map(batch.lookup(records)) }
+  }
+
+  async serverTime(): Promise<number> {
+    const [row] = await this.#query({ name: 'server time', text: SERVER_TIME, values: [] })
+    return Number(row![0])
   }
 
   async #query(statement: PreparedStatement): Promise<readonly PostgresRow[]> {

@@ -4,6 +4,9 @@
  * under READ COMMITTED, so the checks run with the locks held; and since every writer uses the function, the locks make
  * commits serializable. They also cover absent keys.
  */
+/** Milliseconds since 1970, read at this moment and not when its transaction began. */
+export const SERVER_TIME = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms'
+
 const TABLE_NAME = /^[a-z][a-z0-9_]{0,40}$/
 
 export interface Statements {
