@@ -16,6 +16,8 @@ export interface CephOptions {
   readonly store?: 'bluestore' | 'memstore'
   /** Size of each OSD. */
   readonly osdBytes?: number
+  /** The address of all daemons; loopback when absent. */
+  readonly address?: string
 }
 
 export interface PoolOptions {
@@ -24,15 +26,21 @@ export interface PoolOptions {
   readonly minSize?: number
 }
 
+const LOOPBACK = '127.0.0.1'
 const START_MS = 120_000
 const POLL_MS = 250
 /** The kernel hands out ports from 32768 on by itself. */
 const PORTS = [20_000, 32_000] as const
 const PLACEMENT_GROUPS = 8
 
+const takenPorts = new Set<number>()
+
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {
     const port = randomInt(PORTS[0], PORTS[1])
+    // A port that was handed out need not be in use yet.
+    if (takenPorts.has(port)) continue
+    takenPorts.add(port)
     const isFree = await new Promise<boolean>(resolve => {
       const server = createServer()
       server.once('error', () => resolve(false))
@@ -44,12 +52,12 @@ export async function freePort(): Promise<number> {
 }
 
 function configuration(folder: string, fsid: string, port: number, options: CephOptions): string {
-  const { osds, store = 'bluestore', osdBytes = 4 * 2 ** 30 } = options
+  const { osds, store = 'bluestore', osdBytes = 4 * 2 ** 30, address = LOOPBACK } = options
   const settings = {
     fsid,
-    mon_host: `[v2:127.0.0.1:${port}/0]`,
+    mon_host: `[v2:${address}:${port}/0]`,
     mon_initial_members: 'a',
-    public_addr: '127.0.0.1',
+    public_addr: address,
     auth_cluster_required: 'none',
     auth_service_required: 'none',
     auth_client_required: 'none',
@@ -79,6 +87,7 @@ function configuration(folder: string, fsid: string, port: number, options: Ceph
     mon_data_avail_crit: 1,
     mon_data_avail_warn: 1,
     mgr_stats_period: 1,
+    mon_tick_interval: 1,
   }
   return ['[global]', ...Object.entries(settings).map(([name, value]) => `${name} = ${value}`), ''].join('\n')
 }
@@ -112,7 +121,15 @@ export class Ceph {
     await writeFile(this.conf, configuration(this.#folder, fsid, port, options))
     for (const name of ['mon', 'mgr']) await mkdir(join(this.#folder, name))
     const map = join(this.#folder, 'monmap')
-    await runTool('monmaptool', ['--create', '--fsid', fsid, '--addv', 'a', `[v2:127.0.0.1:${port}]`, map])
+    await runTool('monmaptool', [
+      '--create',
+      '--fsid',
+      fsid,
+      '--addv',
+      'a',
+      `[v2:${options.address ?? LOOPBACK}:${port}]`,
+      map,
+    ])
     await runTool('ceph-mon', ['--conf', this.conf, '--mkfs', '-i', 'a', '--monmap', map])
     this.#daemons.push(this.#daemon('mon.a', 'ceph-mon', ['-f', '-i', 'a']))
     await this.command('mon', 'enable-msgr2')

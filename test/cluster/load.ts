@@ -3,11 +3,20 @@ import { createHash, randomInt } from 'node:crypto'
 import type { S3Client } from '../../src/s3/client.ts'
 import { ABSENT, History } from '../simulation/history.ts'
 import { payload } from '../store/fixture.ts'
+import { pause } from './cluster.ts'
 import { BUCKET, type GatewayProcess, LOCKED } from './gateways.ts'
 
 const KEYS_PER_CLIENT = 6
 const SIZES = [40, 6_000, 200_000, 1_500_000]
+const HELD_SIZES = [40, 6_000, 200_000]
 const PART_BYTES = 5 * 2 ** 20
+/** Objects that never change: copies are made of them, and every listing must name all of them. */
+const SOURCES = 8
+const SOURCE_PREFIX = 'source-'
+/** Objects that stay after a check, to be found unchanged by later ones. */
+const KEPT = 20
+const AFTER_FAILURE_MS = 50
+const READS_AT_ONCE = 6
 
 interface HeldVersion {
   readonly key: string
@@ -18,20 +27,44 @@ interface HeldVersion {
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '')
 const oneOf = <T>(list: readonly T[]): T => list[randomInt(list.length)]!
 
+/** Such a request never reached a gateway. */
+const isUnsent = (error: unknown): boolean => error instanceof Error && error.message.includes('ECONNREFUSED')
+
+async function inParallel<T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  const left = list.values()
+  const worker = async (): Promise<void> => {
+    for (const one of left) await work(one)
+  }
+  await Promise.all(Array.from({ length: READS_AT_ONCE }, worker))
+}
+
+/** Bytes that tell which value they are. */
+function bytesOf(value: number, size: number): Buffer {
+  const bytes = payload(size, value)
+  bytes.writeUInt32BE(value, 0)
+  return bytes
+}
+
 /** The version id in a response, whichever dialect it is in. */
 const versionIdOf = (headers: ReadonlyMap<string, string>): string => headers.get(':version-id') ?? ''
 
 export class Load {
-  readonly history = new History()
+  /** Of the keys that were written since the last check. */
+  #history = new History()
   readonly violations: string[] = []
   readonly #gateways: readonly GatewayProcess[]
-  readonly #written = new Map<number, Buffer>()
+  /** Size of each value. */
+  readonly #sizes = new Map<number, number>()
   readonly #held: HeldVersion[] = []
+  readonly #sources: number[] = []
+  readonly #kept = new Map<string, number>()
   #values = 0
+  #epoch = 0
   /** Calls that were acknowledged, and all. */
   acknowledged = 0
   calls = 0
-  isOver = false
+  #isPaused = false
+  #clients: Promise<void>[] = []
 
   constructor(gateways: readonly GatewayProcess[]) {
     this.#gateways = gateways
@@ -41,30 +74,60 @@ export class Load {
     return this.#held.length
   }
 
+  async start(clients: number): Promise<void> {
+    const client = this.#gateways[0]!.client(BUCKET)
+    for (let i = 0; i < SOURCES; i++) {
+      const { value, bytes } = this.#newValue()
+      await client.request({ method: 'PUT', key: `${SOURCE_PREFIX}${i}`, body: bytes })
+      this.#sources.push(value)
+    }
+    client.close()
+    this.#clients = new Array<Promise<void>>(clients).fill(Promise.resolve())
+    this.resume()
+  }
+
+  /** Resolves when no call is in flight any more. */
+  async pause(): Promise<void> {
+    this.#isPaused = true
+    await Promise.all(this.#clients)
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#clients = this.#clients.map((_, number) => this.#client(number))
+  }
+
   /** Each client has keys of its own and shares half of them with the next one, so that histories stay short. */
-  async client(number: number): Promise<void> {
+  async #client(number: number): Promise<void> {
     const clients = new Map(this.#gateways.map(gateway => [gateway, this.#clientsOf(gateway)]))
-    let round = 0
-    while (!this.isOver) {
-      const epoch = Math.floor(round++ / 20)
-      const key = `k-${number - randomInt(2)}-${epoch}-${randomInt(KEYS_PER_CLIENT)}`
-      const gateway = oneOf(this.#gateways.filter(({ isRunning }) => isRunning))
-      if (gateway === undefined) continue
-      const { plain, locked } = clients.get(gateway)!
+    for (let round = 0; !this.#isPaused; round++) {
+      const running = this.#gateways.filter(({ isRunning }) => isRunning)
+      if (running.length === 0) {
+        await pause(AFTER_FAILURE_MS)
+        continue
+      }
+      const key = `k-${number - randomInt(2)}-${this.#epoch}-${Math.floor(round / 20)}-${randomInt(KEYS_PER_CLIENT)}`
+      const { plain, locked } = clients.get(oneOf(running))!
       this.calls++
-      const what = randomInt(100)
-      if (what < 35) await this.#put(plain, key)
-      else if (what < 70) await this.#get(plain, key)
-      else if (what < 78) await this.#remove(plain, key)
-      else if (what < 83) await this.#multipart(plain, key)
-      else if (what < 90) await this.#list(plain)
-      else if (what < 95) await this.#hold(locked, key)
-      else await this.#breakHold(locked)
+      const before = this.acknowledged
+      await this.#call(plain, locked, key)
+      if (this.acknowledged === before) await pause(AFTER_FAILURE_MS)
     }
     for (const { plain, locked } of clients.values()) {
       plain.close()
       locked.close()
     }
+  }
+
+  #call(plain: S3Client, locked: S3Client, key: string): Promise<void> {
+    const what = randomInt(100)
+    if (what < 30) return this.#put(plain, key)
+    if (what < 62) return this.#get(plain, key)
+    if (what < 70) return this.#remove(plain, key)
+    if (what < 75) return this.#multipart(plain, key)
+    if (what < 83) return this.#copy(plain, key)
+    if (what < 90) return this.#list(plain)
+    return what < 95 ? this.#hold(locked, key) : this.#breakHold(locked)
   }
 
   #clientsOf(gateway: GatewayProcess): { readonly plain: S3Client; readonly locked: S3Client } {
@@ -73,20 +136,18 @@ export class Load {
 
   #newValue(size = oneOf(SIZES)): { readonly value: number; readonly bytes: Buffer } {
     const value = ++this.#values
-    const bytes = payload(size, value)
-    bytes.writeUInt32BE(value, 0)
-    this.#written.set(value, bytes)
-    return { value, bytes }
+    this.#sizes.set(value, size)
+    return { value, bytes: bytesOf(value, size) }
   }
 
   async #write(key: string, value: number, work: () => Promise<unknown>): Promise<void> {
-    const start = this.history.begin(performance.now())
+    const start = this.#history.begin(performance.now())
     try {
       await work()
       this.acknowledged++
-      this.history.write(key, start, performance.now(), value)
-    } catch {
-      this.history.write(key, start, Number.POSITIVE_INFINITY, value)
+      this.#history.write(key, start, performance.now(), value)
+    } catch (error) {
+      if (!isUnsent(error)) this.#history.write(key, start, Number.POSITIVE_INFINITY, value)
     }
   }
 
@@ -116,11 +177,23 @@ export class Load {
     })
   }
 
+  #copy(client: S3Client, key: string): Promise<void> {
+    const source = randomInt(SOURCES)
+    return this.#write(key, this.#sources[source]!, async () => {
+      const headers = [[':copy-source', `/${BUCKET}/${SOURCE_PREFIX}${source}`]] as const
+      const done = await client.requestOnce({ method: 'PUT', key, headers })
+      if (!done.body.includes('<CopyObjectResult')) throw new Error('the copy failed in its response')
+    })
+  }
+
   async #valueAt(client: S3Client, key: string, versionId?: string): Promise<number> {
     try {
       const { body } = await client.requestOnce({ method: 'GET', key, query: { versionId } })
       const value = body.length < 4 ? ABSENT : body.readUInt32BE(0)
-      if (this.#written.get(value)?.equals(body) !== true) this.violations.push(`${key} has bytes that nobody wrote`)
+      const size = this.#sizes.get(value)
+      if (size === undefined || !bytesOf(value, size).equals(body)) {
+        this.violations.push(`${key} has bytes that nobody wrote`)
+      }
       return value
     } catch (error) {
       if (codeOf(error) === 'NoSuchKey') return ABSENT
@@ -129,23 +202,25 @@ export class Load {
   }
 
   async #get(client: S3Client, key: string): Promise<void> {
-    const start = this.history.begin(performance.now())
+    const start = this.#history.begin(performance.now())
     try {
       const value = await this.#valueAt(client, key)
       this.acknowledged++
-      this.history.read(key, start, performance.now(), value)
+      this.#history.read(key, start, performance.now(), value)
     } catch {}
   }
 
   async #list(client: S3Client): Promise<void> {
-    await client.requestOnce({ method: 'GET', query: { 'list-type': 2, 'max-keys': 100 } }).then(
-      () => this.acknowledged++,
-      () => {},
-    )
+    const query = { 'list-type': 2, prefix: SOURCE_PREFIX }
+    const found = await client.requestOnce({ method: 'GET', query }).catch(() => undefined)
+    if (found === undefined) return
+    this.acknowledged++
+    const keys = found.body.toString().match(/<Key>/g)?.length ?? 0
+    if (keys !== SOURCES) this.violations.push(`a listing named ${keys} of ${SOURCES} objects that never change`)
   }
 
   async #hold(client: S3Client, key: string): Promise<void> {
-    const { value, bytes } = this.#newValue()
+    const { value, bytes } = this.#newValue(oneOf(HELD_SIZES))
     try {
       const { headers } = await client.requestOnce({
         method: 'PUT',
@@ -170,18 +245,50 @@ export class Load {
     )
   }
 
-  /** When nothing else goes on: every key has an explicable value, and every held version is there. */
-  async readAll(gateway: GatewayProcess): Promise<void> {
+  /** Reads one of the objects that never change. */
+  async readSource(gateway: GatewayProcess): Promise<void> {
+    const client = gateway.client(BUCKET)
+    const source = randomInt(SOURCES)
+    const value = await this.#valueAt(client, `${SOURCE_PREFIX}${source}`)
+    if (value !== this.#sources[source]) this.violations.push(`source ${source} has the value ${value}`)
+    client.close()
+  }
+
+  /**
+   * While no call is in flight: every key has a value that its history explains, what was there at earlier checks is
+   * unchanged, and every held version is there. Keys are used no more after it, and most of them are deleted.
+   */
+  async check(gateway: GatewayProcess): Promise<void> {
     const { plain, locked } = this.#clientsOf(gateway)
-    for (const key of this.history.keys()) {
-      const start = this.history.begin(performance.now())
-      this.history.read(key, start, performance.now(), await this.#valueAt(plain, key))
+    const values = new Map<string, number>()
+    await inParallel(this.#history.keys(), async key => {
+      const start = this.#history.begin(performance.now())
+      const value = await this.#valueAt(plain, key)
+      this.#history.read(key, start, performance.now(), value)
+      values.set(key, value)
+    })
+    for (const key of this.#history.broken()) {
+      this.violations.push(`no order of calls explains the history of ${key}: ${this.#history.textOf(key)}`)
     }
-    for (const { key, versionId, value } of this.#held) {
+    await inParallel([...this.#kept], async ([key, value]) => {
+      const found = await this.#valueAt(plain, key)
+      if (found !== value) this.violations.push(`${key} has changed from ${value} to ${found} since the last check`)
+    })
+    await inParallel(this.#held, async ({ key, versionId, value }) => {
       const found = await this.#valueAt(locked, key, versionId).catch((error: unknown) => codeOf(error))
       if (found !== value) this.violations.push(`the held version ${versionId} of ${key} is gone: ${found}`)
-    }
+    })
+    if (this.violations.length === 0) await this.#settle(plain, values)
     plain.close()
     locked.close()
+  }
+
+  /** Leaves some objects for later checks and deletes the others, so that a long run does not fill the pool. */
+  async #settle(client: S3Client, values: ReadonlyMap<string, number>): Promise<void> {
+    const kept = [...values].slice(0, KEPT)
+    for (const [key, value] of kept) this.#kept.set(key, value)
+    await inParallel([...values.keys()].slice(KEPT), key => client.request({ method: 'DELETE', key }))
+    this.#history = new History()
+    this.#epoch++
   }
 }

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL with a synchronous standby under Patroni, as plain processes in a temporary folder on loopback. It needs
- * Debian's packages postgresql, patroni and etcd-server; PostgreSQL does not run as root, so the nodes run as postgres.
+ * PostgreSQL with a synchronous standby under Patroni, as plain processes in a temporary folder. It needs Debian's
+ * packages postgresql, patroni and etcd-server; PostgreSQL does not run as root, so the nodes run as postgres.
  */
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -14,6 +14,18 @@ import { Daemon } from '../ceph/daemon.ts'
 const START_MS = 90_000
 const POLL_MS = 250
 const SERVER_PROGRAMS = '/usr/lib/postgresql'
+
+export interface PatroniOptions {
+  readonly nodes: number
+  /** The address of all nodes. */
+  readonly address: string
+  /** The network that may connect. */
+  readonly clients: string
+  /** False lets the primary acknowledge commits that no standby has. */
+  readonly isSynchronous: boolean
+}
+
+const ON_LOOPBACK: PatroniOptions = { nodes: 2, address: '127.0.0.1', clients: '127.0.0.1/32', isSynchronous: true }
 
 interface Node {
   readonly name: string
@@ -35,19 +47,25 @@ function newestServer(): string {
 }
 
 /** JSON is YAML. */
-const configuration = ({ name, port, rest, data }: Node, etcd: number, folder: string): string =>
-  JSON.stringify({
+function configuration(
+  { name, port, rest, data }: Node,
+  etcd: number,
+  folder: string,
+  options: PatroniOptions,
+): string {
+  const { address, clients, isSynchronous } = options
+  return JSON.stringify({
     scope: 'holdfast',
     name,
-    restapi: { listen: `127.0.0.1:${rest}`, connect_address: `127.0.0.1:${rest}` },
-    etcd3: { host: `127.0.0.1:${etcd}` },
+    restapi: { listen: `${address}:${rest}`, connect_address: `${address}:${rest}` },
+    etcd3: { host: `${address}:${etcd}` },
     bootstrap: {
       dcs: {
         ttl: 20,
         loop_wait: 1,
         retry_timeout: 3,
         master_start_timeout: 0,
-        synchronous_mode: true,
+        synchronous_mode: isSynchronous,
         postgresql: {
           use_pg_rewind: true,
           parameters: { max_connections: 100, wal_retrieve_retry_interval: '100ms', wal_keep_size: '256MB' },
@@ -56,22 +74,23 @@ const configuration = ({ name, port, rest, data }: Node, etcd: number, folder: s
       initdb: [{ encoding: 'UTF8' }, { locale: 'C' }],
     },
     postgresql: {
-      listen: `127.0.0.1:${port}`,
-      connect_address: `127.0.0.1:${port}`,
+      listen: `${address}:${port}`,
+      connect_address: `${address}:${port}`,
       data_dir: data,
       bin_dir: newestServer(),
       pgpass: join(folder, `${name}.pass`),
-      pg_hba: ['host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'],
+      pg_hba: [`host all all ${clients} trust`, `host replication all ${clients} trust`],
       authentication: { superuser: { username: 'postgres' }, replication: { username: 'replicator' } },
       parameters: { unix_socket_directories: folder, password_encryption: 'scram-sha-256' },
     },
   })
+}
 
-export async function startPatroni(nodes = 2): Promise<Patroni> {
+export async function startPatroni(options: Partial<PatroniOptions> = {}): Promise<Patroni> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-patroni-'))
-  const patroni = new Patroni(folder)
+  const patroni = new Patroni(folder, { ...ON_LOOPBACK, ...options })
   try {
-    await patroni.start(nodes)
+    await patroni.start()
     return patroni
   } catch (error) {
     await patroni.stop()
@@ -81,22 +100,26 @@ export async function startPatroni(nodes = 2): Promise<Patroni> {
 
 export class Patroni {
   readonly #folder: string
+  readonly #options: PatroniOptions
   readonly #nodes: Node[] = []
   #etcd: Daemon | undefined
 
-  constructor(folder: string) {
+  constructor(folder: string, options: PatroniOptions) {
     this.#folder = folder
+    this.#options = options
   }
 
   /** All addresses; clients find the primary among them. */
   get url(): string {
-    return `postgres://postgres@${this.#nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}/postgres`
+    const { address } = this.#options
+    return `postgres://postgres@${this.#nodes.map(({ port }) => `${address}:${port}`).join(',')}/postgres`
   }
 
-  async start(count: number): Promise<void> {
+  async start(): Promise<void> {
     const folder = this.#folder
+    const { address, nodes } = this.#options
     const [client, peer] = [await freePort(), await freePort()]
-    const [clientUrl, peerUrl] = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`]
+    const [clientUrl, peerUrl] = [`http://${address}:${client}`, `http://${address}:${peer}`]
     this.#etcd = new Daemon(
       'etcd',
       'etcd',
@@ -115,11 +138,11 @@ export class Patroni {
       folder,
     )
     await this.#until('etcd answers', async () => (await fetch(`${clientUrl}/health`)).ok)
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < nodes; i++) {
       const name = `pg${i}`
       const node = { name, port: await freePort(), rest: await freePort(), data: join(folder, name), daemon: undefined }
       await mkdir(node.data)
-      await writeFile(join(folder, `${name}.yml`), configuration(node, client, folder))
+      await writeFile(join(folder, `${name}.yml`), configuration(node, client, folder, this.#options))
       this.#nodes.push(node)
     }
     await promisify(execFile)('chown', ['-R', 'postgres', folder])
@@ -140,7 +163,9 @@ export class Patroni {
   async #seen(): Promise<readonly SeenNode[]> {
     for (const { rest } of this.#nodes) {
       try {
-        const response = await fetch(`http://127.0.0.1:${rest}/cluster`, { signal: AbortSignal.timeout(2_000) })
+        const response = await fetch(`http://${this.#options.address}:${rest}/cluster`, {
+          signal: AbortSignal.timeout(2_000),
+        })
         return ((await response.json()) as { members: SeenNode[] }).members
       } catch {}
     }
@@ -149,20 +174,26 @@ export class Patroni {
 
   /** Resolves when there is a primary and a synchronous standby. */
   untilWhole(): Promise<void> {
+    const standby = this.#options.isSynchronous ? 'sync_standby' : 'replica'
     return this.#until('a primary and a synchronous standby run', async () => {
       const seen = await this.#seen()
       const roles = seen.filter(({ state }) => state === 'running' || state === 'streaming').map(({ role }) => role)
-      return roles.includes('leader') && (this.#nodes.length === 1 || roles.includes('sync_standby'))
+      return roles.includes('leader') && (this.#nodes.length === 1 || roles.includes(standby))
     })
   }
 
-  /** Kills the server process of the primary; Patroni promotes the standby. */
-  async killPrimary(): Promise<void> {
+  async #primary(): Promise<Node | undefined> {
     const leader = (await this.#seen()).find(({ role }) => role === 'leader')
-    const node = this.#nodes.find(({ name }) => name === leader?.name)
+    return this.#nodes.find(({ name }) => name === leader?.name)
+  }
+
+  /** Kills the server process of the primary, and resolves when Patroni has promoted the standby. */
+  async killPrimary(): Promise<void> {
+    const node = await this.#primary()
     if (node === undefined) throw new Error('Patroni knows no primary')
     const pid = Number((await readFile(join(node.data, 'postmaster.pid'), 'utf8')).split('\n')[0])
     process.kill(pid, 'SIGKILL')
+    await this.#until('another primary is there', async () => ![undefined, node].includes(await this.#primary()))
   }
 
   async #until(what: string, isDone: () => Promise<boolean>): Promise<void> {

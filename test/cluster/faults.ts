@@ -1,0 +1,129 @@
+/** What happens to a cluster while clients use it. Each fault ends by itself; the gateways may take longer. */
+import type { Random } from '../../src/lib/random.ts'
+import { type Cluster, log, POOL, pause, until } from './cluster.ts'
+import type { GatewayProcess } from './gateways.ts'
+import { HalfSentPut, SlowRead } from './in-flight.ts'
+import type { Load } from './load.ts'
+import { BLOBS, DATABASE } from './network.ts'
+
+/** Shorter than expulsion. */
+const SHORT_MS = 4_000
+const KILLED_MS_MAX = 3_000
+const CLOCK_OFF_SECONDS = 600
+const FULL_MS = 60_000
+const REFUSED = /\b507\b|InsufficientStorage|StorageFull|full/i
+
+export interface Target {
+  readonly cluster: Cluster
+  readonly load: Load
+  readonly random: Random
+}
+
+export type Faults = Readonly<Record<string, () => Promise<void>>>
+
+export function faultsOf(target: Target): Faults {
+  const { cluster, random } = target
+  const { patroni, ceph, gateways } = cluster
+  const below = (limit: number): number => Math.floor(random.fraction() * limit)
+  const any = (): GatewayProcess => gateways[below(gateways.length)]!
+  const restart = async (gateway: GatewayProcess): Promise<void> => {
+    await gateway.kill()
+    await pause(below(KILLED_MS_MAX))
+    await gateway.start()
+  }
+  const isolate = async (gateway: GatewayProcess, addresses: readonly string[], wait: () => Promise<void>) => {
+    await gateway.host.cutOff(addresses)
+    await wait()
+    await gateway.host.reconnect()
+  }
+  const shortly = (): Promise<void> => pause(SHORT_MS)
+  return {
+    'kill a gateway': () => restart(any()),
+    'kill the leader': async () => restart(await cluster.leader()),
+    'kill a worker': async () => {
+      const { workers } = any()
+      if (workers.length > 0) process.kill(workers[below(workers.length)]!, 'SIGKILL')
+    },
+    'suspend a gateway beyond expulsion': () => suspend(any(), target),
+    'kill the primary of PostgreSQL': async () => {
+      await patroni.killPrimary()
+      await patroni.untilWhole()
+    },
+    'kill an OSD': async () => {
+      const osd = below(3)
+      await ceph.killOsd(osd)
+      await pause(2_000)
+      ceph.startOsd(osd)
+      await ceph.untilUp(3)
+      await ceph.untilClean()
+    },
+    'cut a gateway off from the database': () => isolate(any(), [DATABASE], shortly),
+    'cut a gateway off from the database beyond expulsion': async () => {
+      const gateway = any()
+      await isolate(gateway, [DATABASE], () => cluster.untilExpelled(gateway))
+    },
+    'cut a gateway off from the blobs': () => isolate(any(), [BLOBS], shortly),
+    'cut a gateway off from the other gateways': async () => {
+      const gateway = any()
+      await isolate(gateway, cluster.othersOf(gateway), shortly)
+    },
+    'fill the pool': () => fillPool(target),
+    'set a clock off by ten minutes': () => setClockOff(any(), below(2) === 0 ? 1 : -1),
+    'delete what is being read': () => deleteWhatIsRead(target),
+  }
+}
+
+/** A write that is in flight meanwhile must not be acknowledged after the gateway was expelled. */
+async function suspend(gateway: GatewayProcess, { cluster, load }: Target): Promise<void> {
+  const put = await HalfSentPut.begin(gateway)
+  gateway.signalAll('SIGSTOP')
+  await cluster.untilExpelled(gateway)
+  gateway.signalAll('SIGCONT')
+  if (await put.isAcknowledged()) load.violations.push(`${gateway.name} acknowledged a write after it was expelled`)
+}
+
+/** Writes are refused, reads go on. */
+async function fillPool({ cluster, load }: Target): Promise<void> {
+  const gateway = cluster.gateways[0]!
+  const client = gateway.client('bucket')
+  await cluster.ceph.setQuota(POOL, 1)
+  let refusal = ''
+  await until('a full pool refuses writes', FULL_MS, () =>
+    client.requestOnce({ method: 'PUT', key: 'probe', body: Buffer.alloc(100_000) }).then(
+      () => false,
+      (error: Error & { status?: number; code?: string }) => {
+        refusal = `${error.status} ${error.code}`
+        return true
+      },
+    ),
+  )
+  if (!REFUSED.test(refusal)) load.violations.push(`a write to a full pool was answered with ${refusal}`)
+  await load.readSource(gateway)
+  await cluster.ceph.setQuota(POOL, 0)
+  client.close()
+}
+
+/** Such a gateway serves correctly or says why it does not. */
+async function setClockOff(gateway: GatewayProcess, sign: 1 | -1): Promise<void> {
+  await gateway.stop()
+  try {
+    await gateway.start(sign * CLOCK_OFF_SECONDS)
+    await pause(SHORT_MS)
+    await gateway.stop()
+  } catch (error) {
+    if (!/clock/.test((error as Error).message)) throw error
+    log('the gateway refused to join with its clock off')
+  }
+  await gateway.start()
+}
+
+/** Bytes are freed only when nobody reads them any more, through whichever gateway. */
+async function deleteWhatIsRead({ cluster, load }: Target): Promise<void> {
+  const leader = await cluster.leader()
+  const other = cluster.gateways.find(gateway => gateway !== leader)!
+  const read = await SlowRead.begin(other)
+  await read.deleteThrough(leader)
+  await pause(SHORT_MS)
+  const problem = await read.finish()
+  if (problem !== undefined) load.violations.push(`an object that was deleted while it was read: ${problem}`)
+}
