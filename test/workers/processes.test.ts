@@ -25,6 +25,13 @@ const put = (client: Client, key: string, body: Buffer | string, meanwhile?: () 
 
 const get = (client: Client, path: string) => client.send({ method: 'GET', bucket: BUCKET, path, as: ROOT })
 
+/** False also while no worker listens. */
+const isServing = (program: Program, path: string): Promise<boolean> =>
+  get(program.client(), path).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
+
 const isRefused = (port: number): Promise<boolean> =>
   new Promise(resolve => {
     const socket = connect(port, '127.0.0.1')
@@ -206,12 +213,13 @@ test('whoever kills workers again and again, each soon after its start, does not
       assert.equal((await put(program.client(), 'kept', 'x')).status, 200)
       for (let round = 0; round < KILLS; round++) {
         const [victim] = program.workers()
+        const known = socketsIn(folder)
         process.kill(victim!, 'SIGKILL')
         const isReplaced = () => program.workers().length === 2 && !program.workers().includes(victim!)
         await until('it is replaced', isReplaced)
-        await until('both listen', () => socketsIn(folder).length === 2)
+        await until('the new worker has opened the store', () => socketsIn(folder).some(name => !known.includes(name)))
       }
-      assert.equal((await get(program.client(), '/kept')).status, 200)
+      await until('a worker serves', () => isServing(program, '/kept'))
       assert.equal(await program.end(), 0)
       assert.equal(program.errors.match(/the worker exited with SIGKILL/g)?.length, KILLS)
     }),
@@ -248,8 +256,7 @@ test('a connection that was on its way to a worker when that died is not left op
       } finally {
         for (const socket of open) socket.destroy()
       }
-      const isServed = () => get(program.client(), '/?list-type=2').then(({ status }) => status === 200)
-      await until('others serve', () => isServed().catch(() => false))
+      await until('others serve', () => isServing(program, '/?list-type=2'))
       assert.equal(await program.end(), 0)
     }),
   ))
