@@ -39,23 +39,24 @@ function spread(seed: number): number {
 /** Repeatable randomness for tests and replays (xorshift128); never for keys. */
 export function seededRandom(seed: number): Random {
   let x = spread(seed) | 1
-  let y = spread(seed + 0x9e3779b9)
-  let z = spread(seed + 0x3c6ef372)
-  let w = spread(seed + 0xdaa66d2b)
+  let y = spread(seed + 0x9e3779b9) | 0
+  let z = spread(seed + 0x3c6ef372) | 0
+  let w = spread(seed + 0xdaa66d2b) | 0
+  // Signed, since the runtime stores numbers above 2 ** 31 on the heap.
   const next = (): number => {
-    const t = (x ^ (x << 11)) >>> 0
+    const t = x ^ (x << 11)
     x = y
     y = z
     z = w
-    w = (w ^ (w >>> 19) ^ t ^ (t >>> 8)) >>> 0
+    w = w ^ (w >>> 19) ^ t ^ (t >>> 8)
     return w
   }
   return {
     bytes(count) {
       const out = Buffer.alloc(count)
-      for (let i = 0; i < count; i++) out[i] = next() & 0xff
+      for (let i = 0; i < count; i++) out[i] = next()
       return out
     },
-    fraction: () => next() / 2 ** 32,
+    fraction: () => (next() >>> 0) / 2 ** 32,
   }
 }

@@ -61,6 +61,9 @@ export async function prepare(client: Client): Promise<void> {
   await lockBucket(client, LOCKED)
 }
 
+/** Without a pause between its changes a client would take the processor from the backup. */
+const pause = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 20))
+
 /** One client with its own names, one change at a time until it is stopped. */
 export async function work(client: Client, seed: number, histories: Histories, stopped: () => boolean): Promise<void> {
   const random = chance(seed)
@@ -70,6 +73,7 @@ export async function work(client: Client, seed: number, histories: Histories, s
     ok(client.send({ method: 'PUT', bucket: LOCKED, path: held, body: payload(9_000, seed) })),
   )
   for (let turn = 1; !stopped(); turn++) {
+    await pause()
     const [at, dice] = [path(), below(random, 20)]
     const body = payload(SIZES[below(random, SIZES.length)]!, seed * 100_000 + turn)
     const target = { bucket: PLAIN, path: at }

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect as connectSecurely } from 'node:tls'
 import type { Client } from '../http/server.ts'
+import { shortOrLong } from '../long.ts'
 import { payload, withFolder } from '../store/fixture.ts'
 import { FIRST, SECOND } from './certificates.ts'
 import { BUCKET, clientOf, isAlive, Program, ROOT, socketsIn, solosIn, until, withProgram } from './program.ts'
@@ -16,7 +17,7 @@ const SOLO_BYTES = 3 * 2 ** 20
 const CONNECTIONS = 12
 /** Where the kernel distributes connections randomly, this many never all reach one worker. */
 const CONNECTIONS_OF_BOTH = 32
-const ROUNDS = 120
+const ROUNDS = shortOrLong(30, 120)
 /** More than the server tolerates from workers that exit by themselves. */
 const KILLS = 8
 
