@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { storedRootKey } from '../server/accounts.ts'
 import { clusterFrom } from '../server/cluster-config.ts'
+import type { ClusterSettings } from '../server/cluster-keyring.ts'
 import { openFolder, type ServerParts } from '../server/compose.ts'
 import { secretFrom } from '../server/config-secrets.ts'
 import { adminAddressOf } from '../server/open-admin.ts'
@@ -23,22 +24,26 @@ type Where = Pick<Invocation, 'flag' | 'env' | 'progress'>
 
 export const dataFolder = (call: Where): string => call.flag('data') ?? './data'
 
+/** The cluster that the flags name; undefined for a server alone. */
+export function clusterOf(call: Where): ClusterSettings | undefined {
+  return clusterFrom(call.env, {
+    name: call.flag('cluster'),
+    keyFile: call.flag('cluster-key-file'),
+    keyUrl: call.flag('cluster-key-url'),
+    meta: call.flag('meta'),
+    blobs: call.flag('blobs'),
+  })
+}
+
 /** Opens the store in the data folder for this process alone; never creates one. */
 export async function openStoreOf(call: Where): Promise<ServerParts> {
   const folder = dataFolder(call)
   const [metaUrl, blobsPlace] = [call.flag('meta'), call.flag('blobs')]
   if (metaUrl === undefined && !pathExists(join(folder, 'meta')))
     throw new CommandFailed(`there is no store in ${folder}`)
-  const cluster = clusterFrom(call.env, {
-    name: call.flag('cluster'),
-    keyFile: call.flag('cluster-key-file'),
-    keyUrl: call.flag('cluster-key-url'),
-    meta: metaUrl,
-    blobs: blobsPlace,
-  })
   return openFolder({
     folder,
-    cluster,
+    cluster: clusterOf(call),
     onWait: line => call.progress(line),
     ...(metaUrl === undefined ? {} : { metaUrl }),
     ...(blobsPlace === undefined ? {} : { blobsPlace }),

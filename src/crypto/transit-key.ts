@@ -8,15 +8,21 @@ export interface TransitOptions {
   /** `https://vault.example:8200/v1/transit/keys/NAME`, as the server itself names the key. */
   readonly address: URL
   readonly token: string
+  readonly timeoutMs?: number
 }
 
 const TIMEOUT_MS = 10_000
+const ADVICE: Readonly<Record<number, string>> = {
+  403: 'see whether HOLDFAST_VAULT_TOKEN is valid and its policy permits update of encrypt and decrypt of this key',
+  404: 'enable the transit engine and create the key',
+  503: 'it is sealed or a standby',
+}
 const KEY_PATH = /^(?<mount>\/v1\/.+)\/keys\/(?<name>[^/]+)$/
 
 export const isTransitAddress = (text: string): boolean =>
   URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && KEY_PATH.test(new URL(text).pathname)
 
-export function transitKey({ address, token }: TransitOptions): ClusterKey {
+export function transitKey({ address, token, timeoutMs = TIMEOUT_MS }: TransitOptions): ClusterKey {
   const { mount, name } = KEY_PATH.exec(address.pathname)!.groups!
   const call = async (action: 'encrypt' | 'decrypt', body: object): Promise<Record<string, unknown>> => {
     const url = new URL(`${mount}/${action}/${name}`, address)
@@ -24,13 +30,16 @@ export function transitKey({ address, token }: TransitOptions): ClusterKey {
       method: 'POST',
       headers: { 'x-vault-token': token, 'content-type': 'application/json' },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
     }).catch((error: unknown) => {
       throw new Error(`the key server at ${address.host} cannot be reached`, { cause: error })
     })
     // Its messages may repeat what was sent.
     if (response.status === 400 && action === 'decrypt') throw new WrongClusterKey()
-    if (!response.ok) throw new Error(`the key server at ${address.host} refused to ${action}: HTTP ${response.status}`)
+    if (!response.ok) {
+      const advice = ADVICE[response.status] ?? 'look into its log'
+      throw new Error(`the key server at ${address.host} refused to ${action}: HTTP ${response.status}: ${advice}`)
+    }
     return ((await response.json()) as { data: Record<string, unknown> }).data
   }
   return {

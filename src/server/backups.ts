@@ -13,6 +13,7 @@ import { replaceFile } from '../lib/replace-file.ts'
 import { takeOwnership } from '../store/commit/folder-ownership.ts'
 import { readText } from './accounts.ts'
 import { hasNoBlobs, isBlobsAddress, openBlobsAt, printableBlobsPlace } from './blob-driver.ts'
+import { type ClusterSettings, exportedClusterKeyring } from './cluster-keyring.ts'
 import { type FolderOptions, openMeta, RESTORING_FILE } from './compose.ts'
 import { assertReadable } from './folder-format.ts'
 
@@ -69,14 +70,27 @@ async function bytesOf(path: string): Promise<Buffer> {
   }
 }
 
-/** The bytes of a keyring file, checked to be intact and of this id. */
-export async function keyringOf(path: string, id: Buffer): Promise<Buffer> {
-  const bytes = await bytesOf(path)
-  if (!decodeKeyring(bytes, path).id.equals(id)) throw new BadBackup(`${path} is the keyring of another store`)
+function checkedKeyring(bytes: Buffer, place: string, id: Buffer): Buffer {
+  if (!decodeKeyring(bytes, place).id.equals(id)) throw new BadBackup(`${place} is the keyring of another store`)
   return bytes
 }
 
+/** The bytes of a keyring file, checked to be intact and of this id. */
+export async function keyringOf(path: string, id: Buffer): Promise<Buffer> {
+  return checkedKeyring(await bytesOf(path), path, id)
+}
+
 export const keyringIn = (folder: string, id: Buffer): Promise<Buffer> => keyringOf(keyringPath(folder), id)
+
+/** The keyring that gateways share, opened with their cluster key, as a file of it would be. */
+export async function keyringInCluster(database: FolderOptions, cluster: ClusterSettings, id: Buffer): Promise<Buffer> {
+  const meta = await openMeta(database)
+  try {
+    return checkedKeyring(await exportedClusterKeyring(meta, cluster), `the database of cluster ${cluster.name}`, id)
+  } finally {
+    await meta.close()
+  }
+}
 
 export interface RestoreOptions {
   readonly vault: Vault

@@ -18,20 +18,20 @@ export class ClockRefused extends Error {
   }
 }
 
-export type OnClock = (level: 'info' | 'warn' | 'error', text: string) => void
+export type OnReport = (level: 'info' | 'warn' | 'error', text: string) => void
 
 const LEVELS = { good: 'info', odd: 'warn', bad: 'error' } as const
 
 export class ClockWatch {
   readonly #meta: Meta
   readonly #clock: Clock
-  readonly #report: OnClock
+  readonly #report: OnReport
   #state: ClockFitness = 'good'
   #measuredAt = 0
   #offset: ClockOffset | undefined
   #isLooking = false
 
-  constructor(meta: Meta, clock: Clock, report: OnClock) {
+  constructor(meta: Meta, clock: Clock, report: OnReport) {
     this.#meta = meta
     this.#clock = clock
     this.#report = report

@@ -42,7 +42,7 @@ export function clusterKeyring(meta: Meta, settings: ClusterSettings, folder: st
   const secret = sharedSecret(meta, settings, 'keyring')
   const place = `of cluster ${settings.name}`
   let stamp: Stamp | undefined
-  return {
+  const storage: KeyringStorage = {
     place,
     async read() {
       const found = await secret.read()
@@ -51,13 +51,21 @@ export function clusterKeyring(meta: Meta, settings: ClusterSettings, folder: st
       const own = await keyringInFolder(realDisk, folder).read()
       if (own === undefined) return undefined
       if (!(await secret.write(fitting(own), undefined))) throw new KeyringChanged()
-      return this.read()
+      return storage.read()
     },
     async write(contents) {
       if (!(await secret.write(fitting(contents), stamp))) throw new KeyringChanged()
-      stamp = (await secret.read())?.stamp
+      stamp = await secret.stamp()
     },
   }
+  return storage
+}
+
+/** As the file of a data folder has it, for a backup. */
+export async function exportedClusterKeyring(meta: Meta, settings: ClusterSettings): Promise<Buffer> {
+  const found = await sharedSecret(meta, settings, 'keyring').read()
+  if (found === undefined) throw new Error(`cluster ${settings.name} has no keyring: start a gateway first`)
+  return found.secret
 }
 
 /** The root account's key of the cluster; `make` is called by the gateway that creates it. */

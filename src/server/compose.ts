@@ -3,8 +3,6 @@
  * crash: records, ownership of the folder, keys, blobs; and closes it in the reverse order.
  */
 import { join } from 'node:path'
-import { Keyring } from '../crypto/keyring.ts'
-import { keyringInFolder } from '../crypto/keyring-file.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { Ids } from '../lib/ids.ts'
@@ -23,17 +21,18 @@ import { joinOwner, takeOwnership, workerSocket } from '../store/commit/folder-o
 import { unguarded } from '../store/commit/lost-record-guard.ts'
 import { recordKey } from '../store/commit/record-keys.ts'
 import { registerWorkerFence, removeStrayFences, removeWorkerFence } from '../store/commit/worker-fences.ts'
-import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
 import { NO_PEERS, type PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
 import { Store } from '../store/store.ts'
 import { startUsageCounting } from '../store/usage/usage-mark.ts'
 import { Ballast } from './ballast.ts'
-import { openBlobsAt } from './blob-driver.ts'
+import { isBlobsAddress, openBlobsAt } from './blob-driver.ts'
 import type { ClockWatch } from './clock-watch.ts'
-import { type ClusterSettings, clusterKeyring, KeyringChanged } from './cluster-keyring.ts'
-import { joinDatabase, type MemberEvents } from './database-member.ts'
+import type { ClusterSettings } from './cluster-keyring.ts'
+import { type DatabaseMember, joinDatabase, type MemberEvents } from './database-member.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
+import { openKeyring } from './open-keyring.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
+import { SharedMount } from './shared-mount.ts'
 
 export interface ServerParts {
   readonly store: Store
@@ -85,6 +84,8 @@ export interface OwnedFolder extends ServerParts {
   /** For records in a database. */
   readonly membership?: Membership | undefined
   readonly clockWatch?: ClockWatch
+  /** For blobs in a folder that gateways share. */
+  readonly mount?: SharedMount | undefined
 }
 
 /** Drivers are loaded on demand: a store in memory needs neither. */
@@ -170,6 +171,7 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
         async () => {
           const { membership, epoch, isFirst, clockWatch } = member
           await stampFolder(folder, meta)
+          const mount = await openMount(options, member)
           const peers = new ClusterPeers(membership, others, isExclusive)
           const store = await openFolderStore({ ...options, others: peers, epoch }, membership.meta, membership.id)
           const { context } = store
@@ -184,6 +186,7 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
             copy: undefined,
             membership,
             clockWatch,
+            mount,
             reloadFindings: async () => {},
             admit: writer => registerWorkerFence(context, writer, membership.id),
             async dismiss(writer) {
@@ -203,6 +206,18 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
       )
     },
   )
+}
+
+/** A folder of blobs that other gateways mount too is tested against them. */
+async function openMount(options: FolderOptions, member: DatabaseMember): Promise<SharedMount | undefined> {
+  const { cluster, blobsPlace, disk = realDisk, clock = systemClock, random = systemRandom } = options
+  if (cluster === undefined || blobsPlace === undefined || isBlobsAddress(blobsPlace)) return undefined
+  const { membership, renewMs } = member
+  const report = options.membershipEvents?.onReport ?? (() => {})
+  const parts = { disk, folder: blobsPlace, meta: membership.meta, id: membership.id, clock, random }
+  const mount = await SharedMount.join({ ...parts, pauseMs: renewMs, report })
+  member.attach(mount)
+  return mount
 }
 
 /** Done by the first member, while no other can do anything. */
@@ -367,30 +382,4 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     ...(folder === '/' ? { reserveBytes: 0 } : {}),
   })
   return Store.open({ meta, blobs, keyring, clock, random, ids, others: options.others, epoch: options.epoch })
-}
-
-/** A lost keyring must not be silently replaced, since data encrypted with it could never be read again. */
-async function openKeyring(options: StoreOptions): Promise<Keyring> {
-  const { meta, disk, folder, random, strictKeys: strict, others, cluster } = options
-  const storage = cluster === undefined ? keyringInFolder(disk, folder) : clusterKeyring(meta, cluster, folder)
-  const entry = await meta.get(KEYRING_KEY)
-  if (entry !== undefined && (await storage.read()) === undefined) {
-    const where = cluster === undefined ? folder : `cluster ${cluster.name}`
-    throw new Error(`the keyring of ${where} is missing: restore it from a backup before the server can start`)
-  }
-  const home = { storage, random, strict, changed: async () => others?.reloadKeys() }
-  const keyring = await Keyring.open(home).catch((error: unknown) => {
-    // Another gateway has just created it.
-    if (error instanceof KeyringChanged) return Keyring.open(home)
-    throw error
-  })
-  if (entry === undefined) {
-    await meta.commit({
-      checks: [{ key: KEYRING_KEY, stamp: undefined }],
-      writes: [{ key: KEYRING_KEY, value: keyringIdFormat.encode(keyring.id) }],
-    })
-  } else if (!keyringIdFormat.decode(entry.value).equals(keyring.id)) {
-    throw new Error(`the keyring of ${folder} belongs to another store`)
-  }
-  return keyring
 }

@@ -9,13 +9,13 @@ import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
-import type { SeenMember } from '../store/cluster/cluster-records.ts'
+import type { ClusterView, SeenMember } from '../store/cluster/cluster-records.ts'
 import { joinCluster } from '../store/cluster/join.ts'
 import type { ClusterTiming } from '../store/cluster/liveness.ts'
 import type { Membership } from '../store/cluster/membership.ts'
 import { type FolderHold, holdFolder } from '../store/commit/folder-ownership.ts'
 import { VERSION } from '../version.ts'
-import { ClockWatch, type OnClock } from './clock-watch.ts'
+import { ClockWatch, type OnReport } from './clock-watch.ts'
 import { type RenewalEvents, RenewalLoop } from './renewal-loop.ts'
 
 const RENEW_MS = 2_000
@@ -24,7 +24,7 @@ const EXPEL_MS = 12_000
 
 /** Called about the membership of a server. */
 export interface MemberEvents extends Pick<RenewalEvents, 'onLost' | 'onFailure'> {
-  readonly onClock: OnClock
+  readonly onReport: OnReport
 }
 
 export interface MemberOptions {
@@ -41,12 +41,21 @@ export interface MemberOptions {
   readonly events: Partial<MemberEvents>
 }
 
+export interface ClusterObserver {
+  /** Never rejects. */
+  look(view: ClusterView): Promise<void>
+  close(): Promise<void>
+}
+
 export interface DatabaseMember {
   readonly membership: Membership
   readonly epoch: number
   /** No other member was there. */
   readonly isFirst: boolean
   readonly clockWatch: ClockWatch
+  readonly renewMs: number
+  /** Looks at the cluster with every renewal, until this member leaves. */
+  attach(observer: ClusterObserver): void
   /** Leaves, so that others need not miss it. Called after the last commit. */
   leave(): Promise<void>
 }
@@ -62,12 +71,13 @@ function bootId(): string {
 
 export async function joinDatabase(options: MemberOptions): Promise<DatabaseMember> {
   const { folder, meta, clock, random, isExclusive } = options
-  const { onLost = () => {}, onFailure = () => {}, onClock = () => {} } = options.events
+  const { onLost = () => {}, onFailure = () => {}, onReport = () => {} } = options.events
   const timing = options.timing ?? { renewMs: RENEW_MS, expelMs: EXPEL_MS }
-  const clockWatch = new ClockWatch(meta, clock, onClock)
+  const clockWatch = new ClockWatch(meta, clock, onReport)
   await clockWatch.assertFit()
   const hold = await holdFolder(folder, realDisk, random, clock)
   const machine = bootId()
+  let observer: ClusterObserver | undefined
   try {
     const { membership, epoch, isFirst } = await joinCluster({
       meta,
@@ -87,7 +97,10 @@ export async function joinDatabase(options: MemberOptions): Promise<DatabaseMemb
     const loop = new RenewalLoop(membership, timing.renewMs, {
       onLost,
       onFailure,
-      onRound: () => void clockWatch.look(),
+      onRound() {
+        void clockWatch.look()
+        void observer?.look(membership.view!)
+      },
     })
     await loop.start()
     return {
@@ -95,8 +108,13 @@ export async function joinDatabase(options: MemberOptions): Promise<DatabaseMemb
       epoch,
       isFirst,
       clockWatch,
+      renewMs: timing.renewMs,
+      attach(next) {
+        observer = next
+      },
       async leave() {
         await loop.stop()
+        await observer?.close()
         // A member that cannot leave is missed by its renewals.
         await membership.leave().catch(() => {})
         await hold.end()

@@ -74,7 +74,7 @@ const events = (logger: Logger): MemberEvents => ({
     logger.abort()
   },
   onFailure: error => logger.log({ level: 'warn', error: `the membership could not be renewed: ${String(error)}` }),
-  onClock: (level, message) => logger.log({ level, message }),
+  onReport: (level, message) => logger.log({ level, message }),
 })
 
 interface CheckedFolder extends FilesystemFacts {

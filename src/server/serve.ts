@@ -29,8 +29,8 @@ export function serve(config: Config, everything: Logger): Promise<RunningServer
   return config.cluster === undefined ? start(config, logger) : RejoiningServer.start(config, logger, start)
 }
 
-const membershipSamples = ({ membership, clockWatch }: OwnedFolder): Sample[] =>
-  membership === undefined ? [] : clusterSamples(membership, clockWatch?.aheadMs)
+const membershipSamples = ({ membership, clockWatch, mount }: OwnedFolder): Sample[] =>
+  membership === undefined ? [] : clusterSamples(membership, clockWatch?.aheadMs, mount?.late)
 
 /** The part of a start that can fail before the data folder is touched. */
 async function certificateToServe(config: Config, logger: Logger): Promise<Certificate | undefined> {

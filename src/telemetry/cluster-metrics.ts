@@ -2,8 +2,8 @@
 import type { Membership } from '../store/cluster/membership.ts'
 import { labelled, type Sample } from './families.ts'
 
-/** `clockAheadMs` is how far the database's clock is ahead, if it was measured. */
-export function clusterSamples(membership: Membership, clockAheadMs?: number): Sample[] {
+/** `clockAheadMs` is how far the database's clock is ahead, if it was measured; `mountLate` counts failed checks of the shared folder. */
+export function clusterSamples(membership: Membership, clockAheadMs?: number, mountLate?: number): Sample[] {
   const members = membership.view?.members
   return [
     ['holdfast_cluster_members', '', members?.size ?? 0],
@@ -12,6 +12,7 @@ export function clusterSamples(membership: Membership, clockAheadMs?: number): S
     ...(clockAheadMs === undefined
       ? []
       : [['holdfast_cluster_clock_offset_seconds', '', clockAheadMs / 1000] as const]),
+    ...(mountLate === undefined ? [] : [['holdfast_cluster_mount_late_total', '', mountLate] as const]),
     ...[...(members ?? [])].map(([id, { address }]): Sample => {
       const silenceMs = membership.silenceMs(id) ?? 0
       return ['holdfast_cluster_member_silence_seconds', labelled({ member: id, address }), silenceMs / 1000]

@@ -95,6 +95,7 @@ export const METRIC_FAMILIES = {
     "How far the database's clock is ahead of this machine's; above 60 either way no server joins.",
     'max',
   ),
+  holdfast_cluster_mount_late_total: counter('Checks that did not see at once what another gateway had synced.'),
   holdfast_scrub_running: gauge('1 while a scrub round is running.'),
   holdfast_scrub_records: gauge('Records read by the last scrub round.'),
   holdfast_scrub_bytes: gauge('Bytes read by the last scrub round.'),

@@ -8,11 +8,11 @@ import { DamagedBackup, type Vault } from '../../backup/vault.ts'
 import { verifyBackups } from '../../backup/verify.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { fsck } from '../../maintenance/fsck.ts'
-import { keyringIn, restoreFolder, withVault } from '../../server/backups.ts'
+import { keyringIn, keyringInCluster, restoreFolder, withVault } from '../../server/backups.ts'
 import { openFolder } from '../../server/compose.ts'
 import type { Admin } from '../admin.ts'
 import { type Command, type CommandResult, command, type Invocation, onFolder, onServer } from '../command.ts'
-import { dataFolder } from '../connect.ts'
+import { clusterOf, dataFolder } from '../connect.ts'
 import { BadUsage, CommandFailed } from '../failures.ts'
 import { escapeControls, table } from '../output.ts'
 
@@ -37,6 +37,13 @@ const KEYRING_APART =
   'the keyring is not included: keep a copy of it elsewhere, or use --with-keyring; without it nothing can be read'
 const KEYRING_WITHIN = 'the keyring is included: anyone who has this folder can read everything'
 
+/** A cluster has its keyring in the database. */
+function keyringToKeep(call: Invocation, id: Buffer): Promise<Buffer> {
+  const cluster = clusterOf(call)
+  if (cluster === undefined) return keyringIn(dataFolder(call), id)
+  return keyringInCluster({ folder: dataFolder(call), metaUrl: call.flag('meta')! }, cluster, id)
+}
+
 async function take(call: Invocation): Promise<CommandResult> {
   const keep = keepOf(call)
   const withKeyring = call.has('with-keyring')
@@ -51,7 +58,7 @@ async function take(call: Invocation): Promise<CommandResult> {
       clock: systemClock,
       recheck: call.has('recheck'),
       progress: line => call.progress(line),
-      ...(withKeyring ? { keyring: (id: Buffer) => keyringIn(dataFolder(call), id) } : {}),
+      ...(withKeyring ? { keyring: (id: Buffer) => keyringToKeep(call, id) } : {}),
     })
     const pruned = keep === undefined ? undefined : await pruneBackups(vault, keep)
     const { run, records, blobs, damaged } = manifest

@@ -2,7 +2,7 @@
  * The records of a cluster: who its members are, when each was last heard from, which one leads, and which barriers
  * members are asked to pass. Members write only their own renewal; every other change is a compare-and-set.
  */
-import { bytes, fixed, flag, format, struct, text, uint } from '../../lib/codec.ts'
+import { bytes, fixed, flag, format, list, pair, struct, text, uint } from '../../lib/codec.ts'
 import { WRITER_BYTES } from '../../lib/ids.ts'
 import { key } from '../../lib/keys.ts'
 import type { Entry, Meta } from '../../meta/meta.ts'
@@ -43,6 +43,16 @@ export interface Leader {
   readonly term: number
 }
 
+/** What a member has last written to the shared folder, and what it has seen there of others. */
+export interface MountProbe {
+  readonly count: number
+  readonly token: Buffer
+  /** Ids of members, with the greatest of their counts whose token was found. */
+  readonly seen: readonly (readonly [id: Buffer, count: number])[]
+}
+
+export const PROBE_TOKEN_BYTES = 16
+
 const barrierNumbers = struct<BarrierNumbers>({ readers: uint, drafts: uint, keys: uint, holds: uint })
 
 export const memberFormat = format<Member>(
@@ -62,12 +72,18 @@ export const barrierFormat = format<BarrierNumbers>('YB', barrierNumbers)
 /** The member that holds reclamation, for as long as it is a member. */
 export const holdFormat = format<Buffer>('YH', bytes)
 
+export const probeFormat = format<MountProbe>(
+  'YP',
+  struct<MountProbe>({ count: uint, token: fixed(PROBE_TOKEN_BYTES), seen: list(pair(fixed(WRITER_BYTES), uint)) }),
+)
+
 export const clusterKey = {
   member: (id: Buffer) => key('x', 'cluster', 'member', id),
   renewal: (id: Buffer) => key('x', 'cluster', 'renewal', id),
   leader: () => key('x', 'cluster', 'leader'),
   barrier: () => key('x', 'cluster', 'barrier'),
   hold: (id: Buffer) => key('x', 'cluster', 'hold', id),
+  probe: (id: Buffer) => key('x', 'cluster', 'probe', id),
 }
 
 /** A member as one scan saw it. */
@@ -89,6 +105,8 @@ export interface ClusterView {
   readonly isHeld: boolean
   /** Holds of members that are gone. */
   readonly strayHolds: readonly Entry[]
+  /** Probes of the shared folder, by the id of their member in hexadecimal; a member may be gone. */
+  readonly probes: ReadonlyMap<string, MountProbe>
 }
 
 const PAGE = 10_000
@@ -97,6 +115,7 @@ const prefixes = {
   member: clusterKey.member(Buffer.alloc(0)),
   renewal: clusterKey.renewal(Buffer.alloc(0)),
   hold: clusterKey.hold(Buffer.alloc(0)),
+  probe: clusterKey.probe(Buffer.alloc(0)),
 }
 
 const isUnder = (entry: Entry, prefix: Buffer): boolean => entry.key.subarray(0, prefix.length).equals(prefix)
@@ -128,5 +147,10 @@ export async function readCluster(meta: Meta): Promise<ClusterView> {
     barrierEntry,
     isHeld: holds.some(entry => !isStray(entry)),
     strayHolds: holds.filter(isStray),
+    probes: new Map(
+      entries
+        .filter(entry => isUnder(entry, prefixes.probe))
+        .map(entry => [idIn(entry).toString('hex'), probeFormat.decode(entry.value)]),
+    ),
   }
 }

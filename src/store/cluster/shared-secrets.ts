@@ -38,6 +38,11 @@ export class SharedSecret {
     return { secret: await this.#clusterKey.open(sealed.value, this.#boundTo), stamp: sealed.stamp }
   }
 
+  /** Without opening it, which may ask another server. */
+  async stamp(): Promise<Stamp | undefined> {
+    return (await this.#sealed())?.stamp
+  }
+
   /** False if it has changed since `stamp`; undefined: it must not exist. */
   async write(secret: Buffer, stamp: Stamp | undefined): Promise<boolean> {
     const sealed = await this.#clusterKey.seal(secret, this.#boundTo)
