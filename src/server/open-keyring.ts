@@ -1,9 +1,12 @@
 /** Opens the keyring of a store where it is kept: in its data folder, or shared by the gateways of its cluster. */
 import { Keyring } from '../crypto/keyring.ts'
 import { type KeyringStorage, keyringInFolder } from '../crypto/keyring-file.ts'
+import type { Disk } from '../lib/disk.ts'
+import type { Random } from '../lib/random.ts'
+import type { Meta } from '../meta/meta.ts'
 import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
-import { clusterKeyring, KeyringChanged } from './cluster-keyring.ts'
-import type { StoreOptions } from './compose.ts'
+import type { PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
+import { type ClusterSettings, clusterKeyring, KeyringChanged } from './cluster-keyring.ts'
 
 /** A lost keyring must not be silently replaced, since data encrypted with it could never be read again. */
 const neverCreated = (storage: KeyringStorage, where: string): KeyringStorage => ({
@@ -15,7 +18,17 @@ const neverCreated = (storage: KeyringStorage, where: string): KeyringStorage =>
   },
 })
 
-export async function openKeyring(options: StoreOptions): Promise<Keyring> {
+export interface KeyringPlace {
+  readonly meta: Meta
+  readonly disk: Disk
+  readonly folder: string
+  readonly random: Random
+  readonly strictKeys: boolean
+  readonly others?: Pick<PeerProcesses, 'reloadKeys'> | undefined
+  readonly cluster?: ClusterSettings | undefined
+}
+
+export async function openKeyring(options: KeyringPlace): Promise<Keyring> {
   const { meta, disk, folder, random, strictKeys: strict, others, cluster } = options
   const kept = cluster === undefined ? keyringInFolder(disk, folder) : clusterKeyring(meta, cluster, folder)
   const entry = await meta.get(KEYRING_KEY)

@@ -72,7 +72,8 @@ async function serveAlone(config: Config, logger: Logger): Promise<RunningServer
         ...membershipSamples(folder),
         ...maintenance.samples(),
       ])
-    const shown = { certificate, isServing: () => true, isDiskFull: () => watch.isFull, collectMetrics, capacity }
+    let isClosing = false
+    const shown = { certificate, isServing: () => !isClosing, isDiskFull: () => watch.isFull, collectMetrics, capacity }
     const admin = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, logger)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
@@ -87,6 +88,8 @@ async function serveAlone(config: Config, logger: Logger): Promise<RunningServer
         await admin?.renew(renewed)
       },
       async close() {
+        // Seen by health checks while requests in flight are finished.
+        isClosing = true
         await objects.close()
         await admin?.close()
         await maintenance.stop()
@@ -123,7 +126,8 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
       onWorkerExit: () => maintenance?.sweepSoon(),
     })
     const directory = new IdentityCache(store.context, rootKey)
-    const isServing = (): boolean => pool.isListening
+    let isClosing = false
+    const isServing = (): boolean => pool.isListening && !isClosing
     const watch = new DiskWatch(realDisk, store.context.blobs, config, logger)
     const capacity = new Capacity(config, store.context.blobs, certificate, isServing)
     const isCluster = config.cluster !== undefined
@@ -155,6 +159,7 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
         await admin?.renew(certificate)
       },
       async close() {
+        isClosing = true
         await pool.stop()
         await admin?.close()
         processMetrics.stop()

@@ -2,7 +2,7 @@
 import type { Membership } from '../store/cluster/membership.ts'
 import { labelled, type Sample } from './families.ts'
 
-/** `clockAheadMs` is how far the database's clock is ahead, if it was measured; `mountLate` counts failed checks of the shared folder. */
+/** `clockAheadMs` is the lead of the database's clock; `mountLate` counts failed checks of a shared folder. */
 export function clusterSamples(membership: Membership, clockAheadMs?: number, mountLate?: number): Sample[] {
   const members = membership.view?.members
   return [
