@@ -46,7 +46,7 @@ const RECLAIM_MS = 1_000
 interface Open {
   readonly parts: ServerParts
   readonly pipeline: Pipeline
-  upkeep: Maintenance
+  maintenance: Maintenance
 }
 
 /** The validated options. */
@@ -129,15 +129,15 @@ async function open(setting: Setting): Promise<Open> {
       interfere: faultList.interfere,
       logger,
     })
-    return { parts, pipeline, upkeep: backgroundOf(parts, logger) }
+    return { parts, pipeline, maintenance: backgroundOf(parts, logger) }
   } catch (error) {
     await parts.close()
     throw error
   }
 }
 
-async function shut({ upkeep, parts }: Open): Promise<void> {
-  await upkeep.stop()
+async function shut({ maintenance, parts }: Open): Promise<void> {
+  await maintenance.stop()
   await parts.close()
 }
 
@@ -228,15 +228,15 @@ export class Holdfast implements AsyncDisposable {
   /** Runs all background work now: lifecycle rules and space reclamation. */
   runUpkeep(): Promise<void> {
     return this.#inTurn(async () => {
-      const { parts, upkeep } = this.#open
+      const { parts, maintenance } = this.#open
       const { logger } = this.#setting
       // Two reclaimers at a time would conflict.
-      await upkeep.stop()
+      await maintenance.stop()
       try {
         const chores = [...maintenanceTasks(parts.store, logger), usageTask(parts), sweepTask(parts.store)]
         for (const { worker } of chores) await runUntilIdle(worker)
       } finally {
-        this.#open.upkeep = backgroundOf(parts, logger)
+        this.#open.maintenance = backgroundOf(parts, logger)
       }
     })
   }

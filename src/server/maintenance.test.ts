@@ -10,7 +10,7 @@ function listening(): Logger & { readonly lines: Readonly<Record<string, unknown
   return { lines, log: line => lines.push(line), notice: () => {}, abort() {} }
 }
 
-test('upkeep stops in the middle of a pause', async () => {
+test('maintenance stops in the middle of a pause', async () => {
   let steps = 0
   let rested = (): void => {}
   const resting = new Promise<void>(resolve => {
@@ -23,13 +23,13 @@ test('upkeep stops in the middle of a pause', async () => {
       return 'idle' as const
     },
   }
-  const upkeep = new Maintenance([{ name: 'test', worker, pauseMs: AN_HOUR_MS }], listening())
+  const maintenance = new Maintenance([{ name: 'test', worker, pauseMs: AN_HOUR_MS }], listening())
   await resting
-  await upkeep.stop()
+  await maintenance.stop()
   assert.equal(steps, 1)
 })
 
-test('upkeep stops between two steps of a worker that always has more to do', async () => {
+test('maintenance stops between two steps of a worker that always has more to do', async () => {
   let steps = 0
   let begun = (): void => {}
   const working = new Promise<void>(resolve => {
@@ -42,9 +42,9 @@ test('upkeep stops between two steps of a worker that always has more to do', as
       return 'busy' as const
     },
   }
-  const upkeep = new Maintenance([{ name: 'test', worker, pauseMs: AN_HOUR_MS }], listening())
+  const maintenance = new Maintenance([{ name: 'test', worker, pauseMs: AN_HOUR_MS }], listening())
   await working
-  await upkeep.stop()
+  await maintenance.stop()
   const last = steps
   await new Promise(resolve => setImmediate(resolve))
   assert.equal(steps, last)
@@ -64,8 +64,8 @@ test('a step that fails is told, and the next one is tried', async () => {
       return 'idle' as const
     },
   }
-  const upkeep = new Maintenance([{ name: 'test', worker, pauseMs: 0 }], tell)
+  const maintenance = new Maintenance([{ name: 'test', worker, pauseMs: 0 }], tell)
   await tried
-  await upkeep.stop()
-  assert.deepEqual(tell.lines, [{ level: 'error', upkeep: 'Error: not today' }])
+  await maintenance.stop()
+  assert.deepEqual(tell.lines, [{ level: 'error', maintenance: 'Error: not today' }])
 })

@@ -112,7 +112,7 @@ export class Maintenance {
       this.#woken.delete(task)
       await this.#work(task).catch((error: unknown) => {
         this.#progress.get(task)!.failures++
-        this.#logger.log({ level: 'error', upkeep: String(error) })
+        this.#logger.log({ level: 'error', maintenance: String(error) })
         if (isFatal(error)) this.#logger.abort()
       })
       if (!this.#stopped && !this.#woken.has(task)) await this.#pause(task)
@@ -139,10 +139,10 @@ export class Maintenance {
     return [...this.#progress].flatMap(([{ name, samples }, done]): Sample[] => {
       const worker = labelled({ worker: name })
       return [
-        ['holdfast_upkeep_steps_total', worker, done.steps],
-        ['holdfast_upkeep_failures_total', worker, done.failures],
-        ['holdfast_upkeep_seconds_total', worker, done.seconds],
-        ['holdfast_upkeep_last_success_timestamp_seconds', worker, done.lastSuccess],
+        ['holdfast_maintenance_steps_total', worker, done.steps],
+        ['holdfast_maintenance_failures_total', worker, done.failures],
+        ['holdfast_maintenance_seconds_total', worker, done.seconds],
+        ['holdfast_maintenance_last_success_timestamp_seconds', worker, done.lastSuccess],
         ...(samples?.() ?? []),
       ]
     })

@@ -37,7 +37,7 @@ test('processes are added up, and the worst of them is shown where a sum would s
 test('of a process that is gone, what it counted stays', () => {
   const histogram = new BucketCounts([0.5])
   histogram.observe(0.3)
-  const shown = histogramSamples('holdfast_answer_seconds', { operation: 'GetObject' }, histogram)
+  const shown = histogramSamples('holdfast_response_start_seconds', { operation: 'GetObject' }, histogram)
   const gone: Sample[] = [['holdfast_requests_in_flight', '', 2], ['holdfast_lock_refusals_total', '', 7], ...shown]
   assert.deepEqual(cumulativeSamples(gone), gone.slice(1))
 })
@@ -45,8 +45,8 @@ test('of a process that is gone, what it counted stays', () => {
 test('an observation stands in its bucket and in all behind it', () => {
   const histogram = new BucketCounts([0.0005, 0.001, 0.25, 0.5, 60])
   for (const seconds of [0.0005, 0.0006, 0.3, 1000]) histogram.observe(seconds)
-  const families = readExposition(exposition(histogramSamples('holdfast_answer_seconds', {}, histogram)))
-  const upTo = (le: string): number => figure(families, 'holdfast_answer_seconds_bucket', { le })
+  const families = readExposition(exposition(histogramSamples('holdfast_response_start_seconds', {}, histogram)))
+  const upTo = (le: string): number => figure(families, 'holdfast_response_start_seconds_bucket', { le })
   assert.deepEqual(['0.0005', '0.001', '0.25', '0.5', '60', '+Inf'].map(upTo), [1, 2, 2, 3, 3, 4])
-  assert.equal(figure(families, 'holdfast_answer_seconds_sum'), 0.0005 + 0.0006 + 0.3 + 1000)
+  assert.equal(figure(families, 'holdfast_response_start_seconds_sum'), 0.0005 + 0.0006 + 0.3 + 1000)
 })

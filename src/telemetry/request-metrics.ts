@@ -53,7 +53,7 @@ class OperationMetrics {
     const shown = labelled(labels)
     return [
       ...out,
-      ...histogramSamples('holdfast_answer_seconds', labels, this.answer),
+      ...histogramSamples('holdfast_response_start_seconds', labels, this.answer),
       ...histogramSamples('holdfast_request_seconds', labels, this.request),
       ['holdfast_received_bytes_total', shown, this.received],
       ['holdfast_sent_bytes_total', shown, this.sent],

@@ -56,9 +56,10 @@ for (const measures of [fresh()]) {
       assert.equal(figure(families, 'holdfast_sent_bytes_total', { operation: 'HeadObject', dialect }), 0)
       const taken = got.reduce((sum, { body }) => sum + body.length, 0)
       assert.equal(figure(families, 'holdfast_sent_bytes_total', { operation: 'GetObject', dialect }), taken)
-      assert.equal(figure(families, 'holdfast_answer_seconds_count', put), 1)
+      assert.equal(figure(families, 'holdfast_response_start_seconds_count', put), 1)
       assert(
-        figure(families, 'holdfast_request_seconds_sum', put) >= figure(families, 'holdfast_answer_seconds_sum', put),
+        figure(families, 'holdfast_request_seconds_sum', put) >=
+          figure(families, 'holdfast_response_start_seconds_sum', put),
       )
       assert.equal(figure(families, 'holdfast_requests_in_flight'), 0)
     },

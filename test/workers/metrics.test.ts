@@ -48,7 +48,7 @@ test('workers are added up, and totals never go back when one is killed', () =>
         for (const name of [
           'holdfast_meta_map_bytes',
           'holdfast_meta_entries',
-          'holdfast_upkeep_steps_total',
+          'holdfast_maintenance_steps_total',
           'holdfast_process_resident_bytes',
           'holdfast_process_open_files',
           'holdfast_info',
