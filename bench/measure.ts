@@ -18,20 +18,24 @@ export function median(figures: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+/** Medians of all contenders. */
+export const medians = async (rounds: number, contenders: readonly Turn[]): Promise<number[]> =>
+  (await inTurns(rounds, contenders)).map(median)
+
 /**
- * Medians of all contenders. They take turns, so that a slow disk or other load on the machine affects all of them
+ * The figures of all contenders. They take turns, so that a slow disk or other load on the machine affects all of them
  * alike. The order is shuffled each round, so that periodic events, such as garbage collection, do not always affect
  * the same one.
  */
-export async function medians(rounds: number, contenders: readonly Turn[]): Promise<number[]> {
-  const figures = contenders.map((): number[] => [])
+export async function inTurns<T>(rounds: number, contenders: readonly (() => Promise<T>)[]): Promise<T[][]> {
+  const figures = contenders.map((): T[] => [])
   for (let round = 0; round <= rounds; round++) {
     for (const i of shuffled([...contenders.keys()])) {
       const figure = await contenders[i]!()
       if (round > 0) figures[i]!.push(figure)
     }
   }
-  return figures.map(median)
+  return figures
 }
 
 export function shuffled<T>(items: readonly T[]): T[] {

@@ -7,7 +7,10 @@ import { Scene } from './scene.ts'
 import { table } from './table.ts'
 
 /** Rows that are measured together. */
-export type Group = (scene: Scene) => Promise<Row[]>
+export type Group<Stage = Scene> = (stage: Stage) => Promise<Row[]>
+
+/** Prepares what all groups of a suite share, and removes it when they are done. */
+export type Around<Stage> = (scene: Scene, use: (stage: Stage) => Promise<void>) => Promise<void>
 
 interface Options {
   readonly json?: string | undefined
@@ -30,8 +33,15 @@ function optionsOf(suite: string): Options {
   }
 }
 
+export const runSuite = (suite: string, groups: Readonly<Record<string, Group>>): Promise<void> =>
+  runSuiteOn(suite, groups, (scene, use) => use(scene))
+
 /** A group is named after its first row. `--only` selects groups by the start of their names. */
-export async function runSuite(suite: string, groups: Readonly<Record<string, Group>>): Promise<void> {
+export async function runSuiteOn<Stage>(
+  suite: string,
+  groups: Readonly<Record<string, Group<Stage>>>,
+  around: Around<Stage>,
+): Promise<void> {
   const { json, only = '', quick } = optionsOf(suite)
   const chosen = Object.entries(groups).filter(([name]) => name.startsWith(only))
   if (chosen.length === 0) {
@@ -49,12 +59,14 @@ export async function runSuite(suite: string, groups: Readonly<Record<string, Gr
   const seconds = (): string => ((performance.now() - startedAt) / 1000).toFixed(0)
   const rows: Row[] = []
   try {
-    for (const [, group] of chosen) {
-      for (const row of await group(scene)) {
-        rows.push(row)
-        process.stderr.write(`${row.name} done after ${seconds()} s\n`)
+    await around(scene, async stage => {
+      for (const [, group] of chosen) {
+        for (const row of await group(stage)) {
+          rows.push(row)
+          process.stderr.write(`${row.name} done after ${seconds()} s\n`)
+        }
       }
-    }
+    })
   } finally {
     scene.removeAll()
   }

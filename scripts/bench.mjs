@@ -5,7 +5,9 @@
 import { join } from 'node:path'
 import { become, build, chooseRuntime, giveUp, installMissing, ROOT } from './runtime.mjs'
 
-const SUITES = ['engine', 'http', 'copy']
+const SUITES = ['engine', 'http', 'copy', 'cluster']
+/** Installs the engines of a suite, prepares them, and runs the command that follows. */
+const PREPARED_BY = { cluster: join(ROOT, 'bench', 'cluster', 'run.sh') }
 
 const [suite, ...options] = process.argv.slice(2)
 if (suite === undefined) giveUp(`which suite? ${SUITES.join(', ')}`, 2)
@@ -14,4 +16,7 @@ if (!SUITES.includes(suite)) giveUp(`unknown suite "${suite}": ${SUITES.join(', 
 installMissing()
 build()
 const runtime = chooseRuntime(process.env.HOLDFAST_RUNTIME)
-become(runtime.command, [...runtime.args, join(ROOT, 'dist', 'bench', `${suite}.js`), ...options])
+const command = [runtime.command, ...runtime.args, join(ROOT, 'dist', 'bench', `${suite}.js`), ...options]
+const preparation = PREPARED_BY[suite]
+if (preparation === undefined) become(command[0], command.slice(1))
+else become('bash', [preparation, ...command])

@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 
 export interface Load {
-  readonly port: number
+  /** The connections are spread evenly over these. */
+  readonly ports: readonly number[]
   readonly connections: number
   /** Stops after so many milliseconds or so many answers, whichever comes first. */
   readonly milliseconds: number
@@ -26,6 +27,7 @@ export interface Loaded {
   readonly milliseconds: number
 }
 
+const LINE_END = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 function requestsOf({ file, lengths }: Load): Buffer[] {
@@ -40,14 +42,15 @@ class Lane {
   readonly #bodiless: boolean
   #head: Buffer = Buffer.alloc(0)
   #bodyLeft = 0
+  #isChunked = false
   answers = 0
   bytes = 0
   readonly done: Promise<void>
 
-  constructor(load: Load, next: () => Buffer | undefined) {
+  constructor(load: Load, port: number, next: () => Buffer | undefined) {
     this.#next = next
     this.#bodiless = load.bodiless
-    this.#socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true })
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.#socket.on('data', chunk => this.#take(chunk))
     if (load.bytesPerSecond > 0) this.#slow(load.bytesPerSecond)
     this.done = new Promise((resolve, reject) => {
@@ -89,25 +92,37 @@ class Lane {
         this.#bodyLeft -= taken
       } else {
         const whole = this.#head.length === 0 ? chunk.subarray(at) : Buffer.concat([this.#head, chunk.subarray(at)])
-        const end = whole.indexOf(HEAD_END)
+        const mark = this.#isChunked ? LINE_END : HEAD_END
+        const end = whole.indexOf(mark)
         if (end < 0) {
           this.#head = whole
           return
         }
-        at = chunk.length - (whole.length - end - HEAD_END.length)
-        this.#bodyLeft = this.#lengthOf(whole.toString('latin1', 0, end))
+        at = chunk.length - (whole.length - end - mark.length)
+        const text = whole.toString('latin1', 0, end)
         this.#head = Buffer.alloc(0)
+        if (this.#isChunked) this.#beginChunk(text)
+        else this.#bodyLeft = this.#lengthOf(text)
       }
-      if (this.#bodyLeft === 0) {
+      if (this.#bodyLeft === 0 && !this.#isChunked) {
         this.answers++
         this.#send()
       }
     }
   }
 
+  /** The last chunk is empty, and an empty line follows it. */
+  #beginChunk(sizeLine: string): void {
+    const size = Number.parseInt(sizeLine, 16)
+    this.#bodyLeft = size + LINE_END.length
+    if (size === 0) this.#isChunked = false
+  }
+
   #lengthOf(head: string): number {
     if (!head.startsWith('HTTP/1.1 20')) throw new Error(`an answer that nobody expected: ${head}`)
     if (this.#bodiless) return 0
+    this.#isChunked = /\r\ntransfer-encoding: ?chunked/i.test(head)
+    if (this.#isChunked) return 0
     const length = /\r\ncontent-length: ?(\d+)/i.exec(head)
     if (length === null) throw new Error(`an answer without a length: ${head}`)
     return Number(length[1])
@@ -120,7 +135,8 @@ let sent = 0
 let isOver = false
 const next = (): Buffer | undefined => (isOver || sent >= load.answers ? undefined : requests[sent++ % requests.length])
 const startedAt = performance.now()
-const lanes = Array.from({ length: load.connections }, () => new Lane(load, next))
+const portOf = (lane: number): number => load.ports[lane % load.ports.length]!
+const lanes = Array.from({ length: load.connections }, (_, lane) => new Lane(load, portOf(lane), next))
 const timer = setTimeout(() => {
   isOver = true
   if (load.bytesPerSecond > 0) for (const lane of lanes) lane.end()

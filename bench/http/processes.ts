@@ -53,11 +53,12 @@ export interface Starting {
   readonly workers?: number
   /** A folder that is there already. */
   readonly data?: string
+  readonly flags?: readonly string[]
 }
 
 export function startHoldfast(scene: Scene, starting: Starting = {}): Promise<Contender> {
-  const { workers = 1, data = scene.newFolder('holdfast') } = starting
-  const flags = ['--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--buckets', 'bench']
+  const { workers = 1, data = scene.newFolder('holdfast'), flags: others = [] } = starting
+  const flags = [...others, '--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--buckets', 'bench']
   const child = run([MAIN, 'serve', ...flags, '--workers', String(workers)], {
     HOLDFAST_ROOT_ACCESS_KEY: KEYS.accessKey,
     HOLDFAST_ROOT_SECRET_KEY: KEYS.secretKey,
@@ -76,24 +77,40 @@ export interface Plan {
   readonly bytesPerSecond?: number
 }
 
-let plans = 0
+/** Requests in a file, as the load generator reads them. */
+export type Prepared = Pick<Load, 'file' | 'lengths' | 'bodiless'>
+
+let prepared = 0
+
+/** Signed for this host, so that every server that is called by this name accepts them. */
+export function prepare(scene: Scene, host: string, asked: readonly Asked[]): Prepared {
+  const requests = asked.map(one => signedRequest(host, one))
+  const file = join(scene.folder, `requests-${++prepared}`)
+  writeFileSync(file, Buffer.concat(requests))
+  return { file, lengths: requests.map(({ length }) => length), bodiless: asked[0]?.method === 'HEAD' }
+}
 
 /** Puts the load on a server and says what came of it. */
-export async function load(scene: Scene, { port }: Contender, plan: Plan): Promise<Loaded> {
-  const requests = plan.asked.map(asked => signedRequest(`127.0.0.1:${port}`, asked))
-  const file = join(scene.folder, `requests-${++plans}`)
-  writeFileSync(file, Buffer.concat(requests))
+export function load(scene: Scene, { port }: Contender, plan: Plan): Promise<Loaded> {
+  return send([port], prepare(scene, `127.0.0.1:${port}`, plan.asked), plan)
+}
+
+/** The same with requests that are ready, spread over servers. */
+export function send(ports: readonly number[], requests: Prepared, plan: Omit<Plan, 'asked'>): Promise<Loaded> {
   const what: Load = {
-    port,
+    ...requests,
+    ports,
     connections: plan.connections,
     milliseconds: plan.milliseconds ?? 600_000,
     answers: plan.answers ?? Number.MAX_SAFE_INTEGER,
-    lengths: requests.map(({ length }) => length),
-    file,
-    bodiless: plan.asked[0]?.method === 'HEAD',
     bytesPerSecond: plan.bytesPerSecond ?? 0,
   }
-  const child = spawn(process.execPath, [...process.execArgv, here('load-child.js'), JSON.stringify(what)], {
+  return resultOf(here('load-child.js'), what)
+}
+
+/** Runs a program with its orders as JSON, and returns the JSON that it prints. */
+export async function resultOf<Orders>(program: string, orders: Orders): Promise<Loaded> {
+  const child = spawn(process.execPath, [...process.execArgv, program, JSON.stringify(orders)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let text = ''

@@ -24,6 +24,7 @@ export interface PoolOptions {
   /** Number of copies; 3 when absent. */
   readonly size?: number
   readonly minSize?: number
+  readonly placementGroups?: number
 }
 
 const LOOPBACK = '127.0.0.1'
@@ -166,14 +167,19 @@ export class Ceph {
     return runTool('ceph', ['--conf', this.conf, '--connect-timeout', '30', '--format', 'json', ...args])
   }
 
+  get osdPids(): readonly number[] {
+    return [...this.#osds.values()].map(({ pid }) => pid)
+  }
+
   async osdsUp(): Promise<number> {
     const found = JSON.parse(await this.command('osd', 'stat')) as { num_up_osds: number }
     return found.num_up_osds
   }
 
   /** Resolves when the pool can be written. */
-  async createPool(name: string, { size, minSize }: PoolOptions = {}): Promise<void> {
-    const groups = String(PLACEMENT_GROUPS)
+  async createPool(name: string, options: PoolOptions = {}): Promise<void> {
+    const { size, minSize, placementGroups = PLACEMENT_GROUPS } = options
+    const groups = String(placementGroups)
     await this.command('osd', 'pool', 'create', name, groups, groups, 'replicated')
     if (size !== undefined) {
       const confirm = size === 1 ? ['--yes-i-really-mean-it'] : []

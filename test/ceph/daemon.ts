@@ -35,6 +35,10 @@ export class Daemon {
     })
   }
 
+  get pid(): number {
+    return this.#process.pid!
+  }
+
   get isRunning(): boolean {
     return !this.#hasExited
   }
