@@ -52,6 +52,13 @@ class Comparison {
     }
   }
 
+  async warmUp(): Promise<void> {
+    const { scene, gateways, single } = this.#stage
+    const { connections, warmUp } = this.#workload
+    const plan = { connections, answers: scene.quick ? Math.min(connections, warmUp) : warmUp }
+    for (const { port } of [...gateways, single]) await send([port], this.#requests, plan)
+  }
+
   async fill(): Promise<void> {
     const { before } = this.#workload
     if (before === undefined) return
@@ -129,6 +136,7 @@ export const compared =
     const { name, kind, bytes } = workload
     const comparison = new Comparison(stage, workload)
     await comparison.fill()
+    await comparison.warmUp()
     const [one, two, three, radosgw, single, engines] = await inTurns(stage.scene.quick ? 1 : 4, [
       () => comparison.byGateways(1),
       () => comparison.byGateways(2),

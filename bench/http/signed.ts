@@ -13,13 +13,16 @@ export interface Asked {
   readonly path: string
   readonly query?: string
   readonly body?: Buffer
+  /** As SDKs send bodies over TLS: the signature does not cover them. */
+  readonly isBodyUnsigned?: boolean
 }
 
-/** As an S3 client sends it: everything signed, the body's digest included. */
-export function signedRequest(host: string, { method, path, query = '', body = Buffer.alloc(0) }: Asked): Buffer {
+/** As an S3 client sends it: everything signed, the body's digest included unless the request says otherwise. */
+export function signedRequest(host: string, asked: Asked): Buffer {
+  const { method, path, query = '', body = Buffer.alloc(0), isBodyUnsigned = false } = asked
   const stamp = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')
   const scope = [stamp.slice(0, 8), REGION, 's3', 'aws4_request']
-  const hash = sha(body)
+  const hash = isBodyUnsigned ? 'UNSIGNED-PAYLOAD' : sha(body)
   const headers = [`host:${host}`, `x-amz-content-sha256:${hash}`, `x-amz-date:${stamp}`]
   const names = 'host;x-amz-content-sha256;x-amz-date'
   const canonical = [method, path, query, ...headers, '', names, hash].join('\n')
