@@ -4,6 +4,7 @@ import { openApi } from './openapi.ts'
 import { type Route, RouteTable, route } from './route.ts'
 import * as accounts from './routes/accounts.ts'
 import * as backup from './routes/backup.ts'
+import * as blobs from './routes/blobs.ts'
 import * as buckets from './routes/buckets.ts'
 import * as cluster from './routes/cluster.ts'
 import * as encryption from './routes/encryption.ts'
@@ -26,7 +27,7 @@ const GetDescription = route({
 })
 
 export const ADMIN_ROUTES = new RouteTable([
-  ...[accounts, keys, buckets, locks, encryption, backup, metrics, server, cluster, usage].flatMap(module =>
+  ...[accounts, keys, buckets, locks, encryption, backup, blobs, metrics, server, cluster, usage].flatMap(module =>
     Object.values(module).filter(isRoute),
   ),
   GetDescription,

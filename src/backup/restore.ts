@@ -31,6 +31,7 @@ export interface RestoreResult {
 /** Blobs copied concurrently; short ones share a sync. */
 const COPIES = 64
 const OWNER = recordKey.owner()
+const BLOBS_MOVE = recordKey.blobsMove()
 const FENCES = keyRanges.fences().start
 const CLUSTER = keyRanges.cluster().start
 const SEALED = keyRanges.sealed().start
@@ -39,7 +40,7 @@ const GARBAGE = keyRanges.kind('g').start
 
 /** Records about the old folder itself, which are not restored. */
 function isFolderRecord([key, value]: KeyAndValue): boolean {
-  if (key.equals(OWNER) || startsWith(key, ENGINE_KEYS)) return true
+  if (key.equals(OWNER) || key.equals(BLOBS_MOVE) || startsWith(key, ENGINE_KEYS)) return true
   if (startsWith(key, FENCES) || startsWith(key, CLUSTER) || startsWith(key, SEALED)) return true
   return startsWith(key, GARBAGE) && garbageFormat.decode(value).kind === 'volume'
 }

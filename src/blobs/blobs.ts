@@ -49,7 +49,15 @@ export interface MergeLimits {
   readonly groupBytes: number
 }
 
+/** Two places of blobs while everything moves from one to the other. */
+export interface MovingPlaces {
+  readonly source: Blobs
+  readonly target: Blobs
+}
+
 export interface Blobs {
+  /** Present while the blobs move to another place. */
+  readonly moving?: MovingPlaces
   /** Absent where volumes grow by appending. */
   readonly merging?: MergeLimits
   /** Throws DiskFull if this many bytes would eat into the reserve; for bytes stored elsewhere on this disk. */
@@ -88,6 +96,9 @@ export class DamagedBlob extends Error {
     this.id = id
   }
 }
+
+/** There is nothing where the blob should be. */
+export class MissingBlob extends DamagedBlob {}
 
 /** The disk is full; stored bytes stay readable and removable. */
 export class DiskFull extends Error {

@@ -10,8 +10,8 @@ import {
   type BlobLocation,
   type Blobs,
   type Body,
-  DamagedBlob,
   DiskFull,
+  MissingBlob,
   type PackedEntry,
   type VolumeState,
 } from './blobs.ts'
@@ -286,7 +286,7 @@ async function found<T>(id: BlobId, opening: Promise<T>): Promise<T> {
   try {
     return await opening
   } catch (error) {
-    throw isMissing(error) ? new DamagedBlob(id, 'the file that held it is missing') : error
+    throw isMissing(error) ? new MissingBlob(id, 'the file that held it is missing') : error
   }
 }
 

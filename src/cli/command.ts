@@ -73,6 +73,7 @@ const FOLDER_FLAGS: readonly Flag[] = [
   { name: 'data', value: 'DIR', meaning: 'data folder (./data)', fromEnvironment: true },
   { name: 'meta', value: 'URL', meaning: 'metadata store, if not in the data folder', fromEnvironment: true },
   { name: 'blobs', value: 'DIR|URL', meaning: 'where the blobs are, if not in the data folder', fromEnvironment: true },
+  { name: 'blobs-from', value: 'DIR|URL', meaning: 'where the blobs are moved from', fromEnvironment: true },
   { name: 'cluster', value: 'NAME', meaning: 'the cluster that shares the database', fromEnvironment: true },
   { name: 'cluster-key-file', value: 'FILE', meaning: 'the key of the cluster', fromEnvironment: true },
   { name: 'cluster-key-url', value: 'URL', meaning: 'the key of the cluster as a transit key', fromEnvironment: true },

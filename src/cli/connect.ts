@@ -38,7 +38,7 @@ export function clusterOf(call: Where): ClusterSettings | undefined {
 /** Opens the store in the data folder for this process alone; never creates one. */
 export async function openStoreOf(call: Where): Promise<ServerParts> {
   const folder = dataFolder(call)
-  const [metaUrl, blobsPlace] = [call.flag('meta'), call.flag('blobs')]
+  const [metaUrl, blobsPlace, blobsFrom] = [call.flag('meta'), call.flag('blobs'), call.flag('blobs-from')]
   if (metaUrl === undefined && !pathExists(join(folder, 'meta')))
     throw new CommandFailed(`there is no store in ${folder}`)
   return openFolder({
@@ -47,6 +47,7 @@ export async function openStoreOf(call: Where): Promise<ServerParts> {
     onWait: line => call.progress(line),
     ...(metaUrl === undefined ? {} : { metaUrl }),
     ...(blobsPlace === undefined ? {} : { blobsPlace }),
+    ...(blobsFrom === undefined ? {} : { blobsFrom }),
   })
 }
 

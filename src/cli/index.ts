@@ -3,6 +3,7 @@ import { SERVE_FLAGS } from '../server/config.ts'
 import type { Command } from './command.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { backupCommands } from './commands/backup.ts'
+import { blobsCommands } from './commands/blobs.ts'
 import { bucketCommands } from './commands/buckets.ts'
 import { checkCommands } from './commands/checks.ts'
 import { clusterCommands } from './commands/cluster.ts'
@@ -39,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   ...encryptionCommands,
   ...clusterCommands,
   importCommand,
+  ...blobsCommands,
   ...checkCommands,
   ...backupCommands,
   rebuildCommand,

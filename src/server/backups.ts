@@ -14,8 +14,9 @@ import { takeOwnership } from '../store/commit/folder-ownership.ts'
 import { readText } from './accounts.ts'
 import { hasNoBlobs, isBlobsAddress, openBlobsAt, printableBlobsPlace } from './blob-driver.ts'
 import { type ClusterSettings, exportedClusterKeyring } from './cluster-keyring.ts'
-import { type FolderOptions, openMeta, RESTORING_FILE } from './compose.ts'
+import { type FolderOptions, openMeta } from './compose.ts'
 import { assertReadable } from './folder-format.ts'
+import { RESTORING_FILE } from './folder-markers.ts'
 
 /** The folders do not permit the requested operation; the message says why. */
 export class BadBackup extends Error {}

@@ -4,6 +4,7 @@
  */
 import type { Blobs } from '../blobs/blobs.ts'
 import { type BlobsOptions, openBlobs, RESERVE_BYTES } from '../blobs/file-blobs.ts'
+import { MovingBlobs } from '../blobs/moving-blobs.ts'
 import { parseRadosAddress } from '../blobs/rados/address.ts'
 import { parseS3Place } from '../blobs/s3/place.ts'
 import { realDisk } from '../lib/disk.ts'
@@ -87,6 +88,22 @@ export async function openBlobsAt(
   checkBlobsPlace(place)
   const { driver, address } = driverOf(place)
   return driver.open(address, given)
+}
+
+/** Opens the blobs at a place, and those that move there from another one. */
+export async function openMovingBlobs(
+  place: string,
+  from: string | undefined,
+  options: Parameters<typeof openBlobsAt>[1],
+): Promise<Blobs> {
+  const target = await openBlobsAt(place, options)
+  if (from === undefined) return target
+  try {
+    return new MovingBlobs(await openBlobsAt(from, options), target)
+  } catch (error) {
+    await target.close()
+    throw error
+  }
 }
 
 /** True when the engine at an address has no blobs, named or not. */

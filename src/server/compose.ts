@@ -25,11 +25,13 @@ import { NO_PEERS, type PeerProcesses } from '../store/reclaim/reclamation-barri
 import { Store } from '../store/store.ts'
 import { startUsageCounting } from '../store/usage/usage-mark.ts'
 import { Ballast } from './ballast.ts'
-import { isBlobsAddress, openBlobsAt } from './blob-driver.ts'
+import { isBlobsAddress, openMovingBlobs } from './blob-driver.ts'
+import { blobsPlaceOf, enterBlobsMove } from './blobs-move.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { ClusterSettings } from './cluster-keyring.ts'
 import { type DatabaseMember, joinDatabase, type MemberEvents } from './database-member.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
+import { assertWhole } from './folder-markers.ts'
 import { openKeyring } from './open-keyring.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 import { SharedMount } from './shared-mount.ts'
@@ -51,6 +53,8 @@ export interface FolderOptions {
   readonly metaUrl?: string
   /** The folder or address of the blobs, when they are not in the data folder. */
   readonly blobsPlace?: string
+  /** The folder or address that blobs move from. */
+  readonly blobsFrom?: string
   readonly durability?: 'fsync' | 'os'
   /** R22. Named keys must be created before they are used. */
   readonly strictKeys?: boolean
@@ -99,17 +103,6 @@ export async function openMeta(options: FolderOptions): Promise<MetaEngine> {
   return openLmdbMeta({ path: join(folder, 'meta'), durability })
 }
 
-/** Exists until a folder is completely restored. */
-export const RESTORING_FILE = 'restoring'
-/** Exists while the metadata of a folder are rebuilt. */
-export const REBUILDING_FILE = 'rebuilding'
-
-async function assertWhole(folder: string): Promise<void> {
-  const names = await realDisk.list(folder)
-  if (names.includes(RESTORING_FILE)) throw new Error(`${folder} is partly restored: run the same restore again`)
-  if (names.includes(REBUILDING_FILE)) throw new Error(`${folder} is partly rebuilt: run holdfast rebuild again`)
-}
-
 /** Opens the store in a folder as its only owner, or as a member of its cluster. */
 export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   const { folder, random = systemRandom } = options
@@ -130,6 +123,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         await copy?.mark(ownership.epoch)
         // LMDB commits end with their process, so nothing has to fence them.
         const { epoch } = ownership
+        await enterBlobsMove(meta, options, true)
         const store = await openFolderStore({ ...options, epoch }, meta)
         await loadFindings(store, copy)
         await startUsageCounting(unguarded(store.context), epoch)
@@ -173,6 +167,7 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
           await stampFolder(folder, meta)
           const mount = await openMount(options, member)
           const peers = new ClusterPeers(membership, others, isExclusive)
+          await enterBlobsMove(membership.meta, options, isFirst)
           const store = await openFolderStore({ ...options, others: peers, epoch }, membership.meta, membership.id)
           const { context } = store
           peers.serve(context, error =>
@@ -306,9 +301,10 @@ function openFolderStore(
 ): Promise<Store> {
   const { folder, durability = 'fsync', disk = realDisk, others, epoch, cluster } = options
   const { clock = systemClock, random = systemRandom } = options
-  const blobsPlace = options.blobsPlace ?? join(folder, 'blobs')
+  const blobsPlace = blobsPlaceOf(options)
+  const { blobsFrom } = options
   const strictKeys = options.strictKeys === true
-  const shared = { disk, folder, blobsPlace, durability, strictKeys, clock, random, others, cluster }
+  const shared = { disk, folder, blobsPlace, blobsFrom, durability, strictKeys, clock, random, others, cluster }
   return openStore({ meta, ...shared, writer, epoch })
 }
 
@@ -356,6 +352,7 @@ export interface StoreOptions {
   readonly disk: Disk
   readonly folder: string
   readonly blobsPlace: string
+  readonly blobsFrom?: string | undefined
   readonly durability: 'fsync' | 'os'
   readonly strictKeys: boolean
   readonly clock: Clock
@@ -373,7 +370,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { meta, disk, folder, clock, random } = options
   const keyring = await openKeyring(options)
   const ids = new Ids(random, options.writer)
-  const blobs = await openBlobsAt(options.blobsPlace, {
+  const blobs = await openMovingBlobs(options.blobsPlace, options.blobsFrom, {
     disk,
     writer: ids.writer,
     durability: options.durability,

@@ -2,7 +2,7 @@
 import { BadConfig } from './bad-config.ts'
 
 /** Flags about where or how durably data are stored. */
-const DISK_FLAGS = ['data', 'meta', 'blobs', 'cluster', 'require-durable-filesystem'] as const
+const DISK_FLAGS = ['data', 'meta', 'blobs', 'blobs-from', 'cluster', 'require-durable-filesystem'] as const
 
 export interface GivenSettings {
   /** From the command line. */

@@ -51,6 +51,8 @@ export interface Config {
   readonly meta: string | undefined
   /** A folder, or the address of an engine. */
   readonly blobs: string | undefined
+  /** Where they move from. */
+  readonly blobsFrom: string | undefined
   /** The gateways that share the store; undefined for a server alone. */
   readonly cluster: ClusterSettings | undefined
   readonly workers: number
@@ -239,6 +241,7 @@ export const FLAGS = {
   ),
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR|URL', 'where bytes live; in the data folder without', blobsPlace),
+  'blobs-from': flag('DIR|URL', 'where bytes lived before; they are moved to --blobs while serving', blobsPlace),
   cluster: flag('NAME', 'serve as one of many gateways on the same database and bytes', clusterName),
   'cluster-key-file': flag('FILE', 'key that seals what gateways share; or HOLDFAST_CLUSTER_KEY', asIs),
   'cluster-key-url': flag('URL', 'the same as a transit key of Vault or OpenBao', asIs),
@@ -330,6 +333,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     buckets: values.buckets!,
     meta: values.meta,
     blobs: values.blobs,
+    blobsFrom: values['blobs-from'],
     cluster: clusterFrom(env, {
       name: values.cluster,
       keyFile: values['cluster-key-file'],

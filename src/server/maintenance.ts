@@ -6,6 +6,7 @@ import { CompletedUploadExpiry } from '../maintenance/completed-upload-expiry.ts
 import { UsageCounter } from '../maintenance/count-usage.ts'
 import { BucketIndexer } from '../maintenance/index-buckets.ts'
 import { Lifecycle } from '../maintenance/lifecycle.ts'
+import { BlobMover } from '../maintenance/move-blobs.ts'
 import { Reclaimer } from '../maintenance/reclaim.ts'
 import { Sweeper } from '../maintenance/sweep.ts'
 import type { ClockState } from '../store/objects/lock-clock.ts'
@@ -17,6 +18,7 @@ import type { MaintenanceTask } from './maintenance-task.ts'
 
 const RECLAIM_MS = 1_000
 const COMPACT_MS = 60_000
+const MOVE_MS = 10_000
 const FORGET_MS = 3_600_000
 const SWEEP_MS = 24 * 3_600_000
 /** Delay when a task waits for other processes. */
@@ -41,9 +43,30 @@ export const maintenanceTasks = ({ context, completion }: Store, logger: Logger)
   { name: 'reclaim', worker: new Reclaimer(context), pauseMs: RECLAIM_MS },
   { name: 'compact', worker: new Compactor(context), pauseMs: COMPACT_MS },
   { name: 'forget', worker: new CompletedUploadExpiry(context, completion), pauseMs: FORGET_MS },
+  ...moveTask(context),
   lifecycleTask(context, logger),
   { name: 'index-buckets', worker: new BucketIndexer(context), pauseMs: FORGET_MS },
 ]
+
+/** Present while blobs move to another place. */
+function moveTask(context: Store['context']): readonly MaintenanceTask[] {
+  const { moving } = context.blobs
+  if (moving === undefined) return []
+  const worker = new BlobMover(context, moving)
+  return [
+    {
+      name: 'move',
+      worker,
+      pauseMs: MOVE_MS,
+      isWaiting: () => worker.isWaiting,
+      samples: () => [
+        ['holdfast_blobs_moved_total', '', worker.copied.blobs],
+        ['holdfast_blobs_moved_bytes_total', '', worker.copied.bytes],
+        ['holdfast_blobs_move_damaged', '', worker.damaged],
+      ],
+    },
+  ]
+}
 
 const transitionsLine = (bucket: string): Readonly<Record<string, unknown>> => ({
   level: 'warn',

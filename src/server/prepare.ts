@@ -24,7 +24,7 @@ const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
 })
 
 export function folderOptions(config: Config, logger: Logger): FolderOptions {
-  const { data, durability, namedKeys, meta, blobs, cluster, listen } = config
+  const { data, durability, namedKeys, meta, blobs, blobsFrom, cluster, listen } = config
   return {
     onGap: error => logger.log(gapLine(error)),
     onWait: line => logger.log({ level: 'warn', postgres: line }),
@@ -35,6 +35,7 @@ export function folderOptions(config: Config, logger: Logger): FolderOptions {
     address: `${hostname()} ${listen.host}:${listen.port}`,
     ...(meta === undefined ? {} : { metaUrl: meta }),
     ...(blobs === undefined ? {} : { blobsPlace: blobs }),
+    ...(blobsFrom === undefined ? {} : { blobsFrom }),
   }
 }
 

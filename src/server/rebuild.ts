@@ -16,8 +16,9 @@ import { META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
 import { assertFolderUnowned } from '../store/commit/folder-ownership.ts'
 import { KEYRING_KEY } from '../store/keys/keyring-id.ts'
 import { invalidateUsageCounters } from '../store/usage/usage-mark.ts'
-import { type FolderOptions, openMeta, openStore, REBUILDING_FILE } from './compose.ts'
+import { type FolderOptions, openMeta, openStore } from './compose.ts'
 import { assertReadable, stampOfFolder, stampOfMeta } from './folder-format.ts'
+import { REBUILDING_FILE } from './folder-markers.ts'
 import { copyFolder } from './second-copy.ts'
 
 /** There is nothing to rebuild from. */
@@ -31,7 +32,7 @@ export interface RebuildResult extends Pick<FsckReport, 'problems' | 'objects' |
   readonly kept: string | undefined
 }
 
-export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsPlace'> {
+export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsPlace' | 'blobsFrom'> {
   readonly progress: (line: string) => void
 }
 
@@ -82,7 +83,7 @@ async function mark(path: string): Promise<void> {
 
 /** Builds the new metadata in a folder of their own and checks them against the blobs. */
 async function buildMeta(
-  { folder, blobsPlace = join(folder, 'blobs'), progress }: RebuildOptions,
+  { folder, blobsPlace = join(folder, 'blobs'), blobsFrom, progress }: RebuildOptions,
   fresh: string,
   shortcomings: string[],
 ): Promise<Pick<RebuildResult, 'problems' | 'objects' | 'held' | 'records'>> {
@@ -93,7 +94,7 @@ async function buildMeta(
     await invalidateUsageCounters(meta)
     progress('checking')
     const [clock, random] = [systemClock, systemRandom]
-    const place = { disk: realDisk, folder, blobsPlace, durability: 'fsync', strictKeys: false } as const
+    const place = { disk: realDisk, folder, blobsPlace, blobsFrom, durability: 'fsync', strictKeys: false } as const
     const store = await openStore({ meta, clock, random, ...place })
     try {
       const { problems, objects, held } = await fsck(store.context)

@@ -14,8 +14,8 @@ import {
   type BlobLocation,
   type Blobs,
   type Body,
-  DamagedBlob,
   type MergeLimits,
+  MissingBlob,
   type PackedEntry,
   type VolumeState,
 } from '../blobs.ts'
@@ -252,7 +252,7 @@ function volumeObjectOf(volume: string): string {
   return volumeObject(volume)
 }
 
-const missing = (id: BlobId): DamagedBlob => new DamagedBlob(id, 'the object that held it is missing')
+const missing = (id: BlobId): MissingBlob => new MissingBlob(id, 'the object that held it is missing')
 
 async function* missingIsDamage(id: BlobId, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   try {

@@ -10,10 +10,11 @@ async function rebuild(call: Invocation): Promise<CommandResult> {
     throw new BadUsage('only metadata in the data folder has a second copy; restore a database from its own backups')
   }
   const folder = dataFolder(call)
-  const blobsPlace = call.flag('blobs')
+  const [blobsPlace, blobsFrom] = [call.flag('blobs'), call.flag('blobs-from')]
   const value = await rebuildFolder({
     folder,
     ...(blobsPlace === undefined ? {} : { blobsPlace }),
+    ...(blobsFrom === undefined ? {} : { blobsFrom }),
     progress: line => call.progress(line),
   })
   const { records, objects, held, problems, shortcomings, kept } = value

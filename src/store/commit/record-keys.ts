@@ -46,6 +46,8 @@ export const recordKey = {
   rotation: () => key('x', 'rotation'),
   /** The clock mark. */
   clock: () => key('x', 'clock'),
+  /** Where blobs move, or have moved. */
+  blobsMove: () => key('x', 'blobs move'),
   /** Exists while a worker of the owner may commit. */
   fence: (writer: Buffer) => key('x', 'fence', writer),
   account: (accountId: string) => key('A', accountId),

@@ -1,0 +1,60 @@
+/**
+ * The record of a move of all blobs from one place to another. It outlives the move, so that nothing starts on the old
+ * place.
+ */
+import { fixed, format, struct, text, uint, word } from '../../lib/codec.ts'
+import type { Entry, Meta } from '../../meta/meta.ts'
+import { recordKey } from '../commit/record-keys.ts'
+
+export interface BlobsPlace {
+  /** Digest of the place: addresses may be long, and options of theirs concern nobody. */
+  readonly id: Buffer
+  /** For messages. */
+  readonly name: string
+}
+
+export interface BlobsMove {
+  readonly state: 'moving' | 'moved'
+  readonly from: BlobsPlace
+  readonly to: BlobsPlace
+  /** Blobs and bytes copied so far, since the move began. */
+  readonly blobs: number
+  readonly bytes: number
+  /** Blobs that could not be read in the last round. */
+  readonly damaged: number
+}
+
+const placeCodec = struct<BlobsPlace>({ id: fixed(32), name: text })
+
+const moveFormat = format<BlobsMove>(
+  'YP',
+  struct<BlobsMove>({
+    state: word('moving', 'moved'),
+    from: placeCodec,
+    to: placeCodec,
+    blobs: uint,
+    bytes: uint,
+    damaged: uint,
+  }),
+)
+
+/** A move that no other process has changed since it was read. */
+export interface ReadMove {
+  readonly entry: Entry
+  readonly move: BlobsMove
+}
+
+/** Undefined for blobs that never moved. */
+export async function readBlobsMove(meta: Meta): Promise<ReadMove | undefined> {
+  const entry = await meta.get(recordKey.blobsMove())
+  return entry && { entry, move: moveFormat.decode(entry.value) }
+}
+
+/** False when the record has changed since it was read. */
+export function writeBlobsMove(meta: Meta, before: Entry | undefined, move: BlobsMove): Promise<boolean> {
+  const key = recordKey.blobsMove()
+  return meta.commit({
+    checks: [{ key, stamp: before?.stamp }],
+    writes: [{ key, value: moveFormat.encode(move) }],
+  })
+}
