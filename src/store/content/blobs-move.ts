@@ -27,7 +27,7 @@ export interface BlobsMove {
 const placeCodec = struct<BlobsPlace>({ id: fixed(32), name: text })
 
 const moveFormat = format<BlobsMove>(
-  'YP',
+  'BM',
   struct<BlobsMove>({
     state: word('moving', 'moved'),
     from: placeCodec,
