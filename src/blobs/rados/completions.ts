@@ -23,6 +23,7 @@ export class Completions {
   readonly #librados: Librados
   #pending: PendingOperation[] = []
   #isScheduled = false
+  #endPause: (() => void) | undefined
   #lastEventAt = 0
   /** Blocking calls on other threads. */
   readonly #calls = new Set<Promise<unknown>>()
@@ -82,14 +83,18 @@ export class Completions {
   }
 
   #schedule(): void {
-    if (this.#isScheduled) return
+    const isEager = systemClock.elapsed() - this.#lastEventAt < EAGER_MS
+    // A new operation does not wait for a pause that an older, slow one has caused.
+    if (this.#isScheduled && !(isEager && this.#endPause !== undefined)) return
+    this.#endPause?.()
+    this.#endPause = isEager ? undefined : systemClock.after(PAUSE_MS, this.#poll)
+    if (isEager) setImmediate(this.#poll)
     this.#isScheduled = true
-    if (systemClock.elapsed() - this.#lastEventAt < EAGER_MS) setImmediate(this.#poll)
-    else systemClock.after(PAUSE_MS, this.#poll)
   }
 
   readonly #poll = (): void => {
     this.#isScheduled = false
+    this.#endPause = undefined
     const pending = this.#pending
     this.#pending = pending.filter(operation => !this.#settle(operation))
     if (this.#pending.length < pending.length) this.#lastEventAt = systemClock.elapsed()
