@@ -9,6 +9,8 @@ import { BLOBS, DATABASE } from './network.ts'
 /** Shorter than expulsion. */
 const SHORT_MS = 4_000
 const KILLED_MS_MAX = 3_000
+/** Without barriers, what was deleted is freed within this time. */
+const FREED_MS = 10_000
 const CLOCK_OFF_SECONDS = 600
 const FULL_MS = 60_000
 const REFUSED = /\b507\b|InsufficientStorage|StorageFull|full/i
@@ -123,7 +125,7 @@ async function deleteWhatIsRead({ cluster, load }: Target): Promise<void> {
   const other = cluster.gateways.find(gateway => gateway !== leader)!
   const read = await SlowRead.begin(other)
   await read.deleteThrough(leader)
-  await pause(SHORT_MS)
+  await pause(FREED_MS)
   const problem = await read.finish()
   if (problem !== undefined) load.violations.push(`an object that was deleted while it was read: ${problem}`)
 }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../ceph/cluster.ts'
-import { Daemon } from '../ceph/daemon.ts'
+import { Daemon, runTool } from '../ceph/daemon.ts'
 
 const START_MS = 90_000
 const POLL_MS = 250
@@ -65,6 +65,7 @@ function configuration(
         loop_wait: 1,
         retry_timeout: 3,
         master_start_timeout: 0,
+        maximum_lag_on_failover: 2 ** 30,
         synchronous_mode: isSynchronous,
         postgresql: {
           use_pg_rewind: true,
@@ -194,6 +195,16 @@ export class Patroni {
     const pid = Number((await readFile(join(node.data, 'postmaster.pid'), 'utf8')).split('\n')[0])
     process.kill(pid, 'SIGKILL')
     await this.#until('another primary is there', async () => ![undefined, node].includes(await this.#primary()))
+  }
+
+  /** No packet of the connection of the standby to the primary arrives any more; neither notices at once. */
+  async cutStandbyOff(): Promise<void> {
+    const primary = (await this.#primary())!
+    const server = ['-h', this.#options.address, '-p', String(primary.port), '-U', 'postgres']
+    const query = ['-A', '-t', '-c', 'SELECT client_port FROM pg_stat_replication']
+    const port = (await runTool(join(newestServer(), 'psql'), [...server, ...query])).trim()
+    const rules = `tcp sport ${port} drop; tcp dport ${port} drop;`
+    await runTool('nft', [`table inet standby { chain input { type filter hook input priority 0; ${rules} }; }`])
   }
 
   async #until(what: string, isDone: () => Promise<boolean>): Promise<void> {

@@ -2,17 +2,19 @@
  * `npm run test:cluster -- [--faults N] [--seed N]`: three gateways with two workers each, on hosts of their own,
  * on PostgreSQL under Patroni and on a Ceph with three OSDs; clients of mixed load; then one fault after the other.
  * Nothing acknowledged is lost, nothing wrong is read, no held version is gone, all counts are right, the ledger is
- * whole, and one order of calls explains each key's history.
+ * whole, and one order of calls explains each key's history. `--control NAME` runs without a mechanism instead, which
+ * must be noticed.
  */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { chance } from '../crash/chance.ts'
 import { Cluster, log, pause } from './cluster.ts'
+import { runControl } from './controls.ts'
 import { type Faults, faultsOf } from './faults.ts'
 import { Load } from './load.ts'
 
 const { values } = parseArgs({
-  options: { faults: { type: 'string', default: '30' }, seed: { type: 'string' } },
+  options: { faults: { type: 'string', default: '30' }, seed: { type: 'string' }, control: { type: 'string' } },
 })
 const FAULTS_WANTED = Number(values.faults)
 const CLIENTS = 4
@@ -34,6 +36,12 @@ async function checkAtRest(cluster: Cluster, load: Load): Promise<void> {
   await load.check(cluster.gateways[randomInt(cluster.gateways.length)]!)
   await cluster.stopGateways()
   load.violations.push(...(await cluster.faultsAtRest()))
+}
+
+async function control(name: string): Promise<number> {
+  const isNoticed = await runControl(name)
+  console.log(isNoticed ? '1 passed, 0 failed' : '0 passed, 1 failed')
+  return isNoticed ? 0 : 1
 }
 
 async function main(): Promise<number> {
@@ -69,7 +77,7 @@ async function main(): Promise<number> {
 
 // Everything that was started ends with the namespaces of this process.
 process.exit(
-  await main().catch((error: Error) => {
+  await (values.control === undefined ? main() : control(values.control)).catch((error: Error) => {
     console.error(error)
     return 1
   }),
