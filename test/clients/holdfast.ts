@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { engineFlags } from '../engines.ts'
 import { BASE_HOST, KEYS, REGION } from './world.ts'
 
 export type LogLine = Readonly<Record<string, unknown>>
@@ -37,6 +38,7 @@ function environment(): Record<string, string> {
 export async function startHoldfast({ command, data, tls, asItComes = false }: Starting): Promise<Served> {
   const [program = '', ...before] = command
   const flags = ['--data', data, '--listen', `${asItComes ? '0.0.0.0' : '127.0.0.1'}:0`, '--console', 'off']
+  flags.push(...(await engineFlags(data)))
   if (!asItComes) flags.push('--region', REGION, '--base-host', BASE_HOST)
   if (tls !== undefined) flags.push('--tls-cert', tls.cert, '--tls-key', tls.key)
   const child = spawn(program, [...before, 'serve', ...flags], {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a cluster of gateways on PostgreSQL under Patroni and on Ceph, with faults. Installs Debian's packages when they
-# are missing. Usage: test/cluster/run.sh [--faults N] [--seed N] [--control NAME]
+# are missing. Usage: test/cluster/run.sh [--faults N] [--seed N] [--control NAME] [--suite NAME [-- …]]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -37,11 +37,16 @@ apart=(unshare --net --mount --pid --fork --kill-child --mount-proc)
 dist=${HOLDFAST_DIST:-dist}
 [ -f "$dist/test/cluster/run.js" ] || npm run build
 for old in "${TMPDIR:-/tmp}"/holdfast-cluster-run.*; do
-  if [ -e "$old" ]; then echo "an earlier run left $old behind; its logs are there"; fi
+  # A run that is under way holds the lock of its folder.
+  if [ -e "$old" ] && flock --nonblock "$old" true; then echo "an earlier run left $old behind; its logs are there"; fi
 done
+# Other suites need no hosts of their own, and may install clients.
+if [[ " $* " == *" --suite "* ]]; then apart=(unshare --mount --pid --fork --kill-child --mount-proc); fi
 folder=$(mktemp -d --tmpdir holdfast-cluster-run.XXXXXX)
 # PostgreSQL runs as another user.
 chmod 755 "$folder"
+exec 9<"$folder"
+flock 9
 inside='mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && "$@"'
 if TMPDIR=$folder "${apart[@]}" sh -c "$inside" sh node --enable-source-maps "$(realpath "$dist")/test/cluster/run.js" "$@"
 then

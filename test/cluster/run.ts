@@ -3,7 +3,7 @@
  * on PostgreSQL under Patroni and on a Ceph with three OSDs; clients of mixed load; then one fault after the other.
  * Nothing acknowledged is lost, nothing wrong is read, no held version is gone, all counts are right, the ledger is
  * whole, and one order of calls explains each key's history. `--control NAME` runs without a mechanism instead, which
- * must be noticed.
+ * must be noticed; `--suite NAME` runs another suite on these engines.
  */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -12,9 +12,16 @@ import { Cluster, log, pause } from './cluster.ts'
 import { runControl } from './controls.ts'
 import { type Faults, faultsOf } from './faults.ts'
 import { Load } from './load.ts'
+import { runSuite } from './suites.ts'
 
-const { values } = parseArgs({
-  options: { faults: { type: 'string', default: '30' }, seed: { type: 'string' }, control: { type: 'string' } },
+const { values, positionals } = parseArgs({
+  options: {
+    faults: { type: 'string', default: '30' },
+    seed: { type: 'string' },
+    control: { type: 'string' },
+    suite: { type: 'string' },
+  },
+  allowPositionals: true,
 })
 const FAULTS_WANTED = Number(values.faults)
 const CLIENTS = 4
@@ -38,13 +45,17 @@ async function checkAtRest(cluster: Cluster, load: Load): Promise<void> {
   load.violations.push(...(await cluster.faultsAtRest()))
 }
 
-async function control(name: string): Promise<number> {
-  const isNoticed = await runControl(name)
-  console.log(isNoticed ? '1 passed, 0 failed' : '0 passed, 1 failed')
-  return isNoticed ? 0 : 1
+function verdict(isPassed: boolean): number {
+  console.log(isPassed ? '1 passed, 0 failed' : '0 passed, 1 failed')
+  return isPassed ? 0 : 1
 }
 
-async function main(): Promise<number> {
+async function run(): Promise<number> {
+  if (values.control !== undefined) return verdict(await runControl(values.control))
+  return values.suite === undefined ? faultAfterFault() : verdict(await runSuite(values.suite, positionals))
+}
+
+async function faultAfterFault(): Promise<number> {
   const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
   log(`seed ${seed}`)
   const random = chance(seed)
@@ -77,7 +88,7 @@ async function main(): Promise<number> {
 
 // Everything that was started ends with the namespaces of this process.
 process.exit(
-  await (values.control === undefined ? main() : control(values.control)).catch((error: Error) => {
+  await run().catch((error: Error) => {
     console.error(error)
     return 1
   }),

@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { engineFlags } from '../engines.ts'
 import type { Client } from '../http/server.ts'
 import { Program, ROOT } from '../workers/program.ts'
 import { chance } from './chance.ts'
@@ -122,7 +123,7 @@ export const killWorkers: Suite = {
     for (let cycle = 1; cycle <= cycles && total.problems.length === 0; cycle++) {
       const { journal, states } = life.begin()
       const expectation = new Expectation(JSON.parse(readFileSync(states, 'utf8')) as Saved)
-      const program = await Program.start(folder)
+      const program = await Program.start(folder, ...(await engineFlags(folder)))
       await makeBuckets(program.client())
       const load = new Load(program, new Journal(journal), expectation)
       const lanes = Array.from({ length: LANES }, (_, number) => new Lane(number, random, expectation, SIZES))

@@ -10,6 +10,7 @@ import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { Fault } from '../../src/model/faults.ts'
 import { openFolder } from '../../src/server/compose.ts'
 import type { Store } from '../../src/store/store.ts'
+import { enginesOf } from '../engines.ts'
 import { chance } from './chance.ts'
 import { Lane, mustRefuse } from './choose.ts'
 import { Journal } from './journal.ts'
@@ -63,7 +64,11 @@ const random = chance(Number(seed))
 const expectation = new Expectation(JSON.parse(readFileSync(expectedPath!, 'utf8')) as Saved)
 const journal = new Journal(journalPath!)
 process.stdout.write('opening\n')
-const { store } = await openFolder({ folder: folder!, durability: durability as 'fsync' | 'os' })
+const { store } = await openFolder({
+  folder: folder!,
+  durability: durability as 'fsync' | 'os',
+  ...(await enginesOf(folder!)),
+})
 await makeBuckets(store)
 process.stdout.write('open\n')
 const lanes = Array.from({ length: LANES }, (_, number) => new Lane(number, random, expectation, SIZES))

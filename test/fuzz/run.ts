@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openFolder } from '../../src/server/compose.ts'
 import { audit } from '../crash/upkeep.ts'
+import { enginesOf } from '../engines.ts'
 import { type Campaign, shoot, Tally } from './campaign.ts'
 import { leftOpen } from './descriptors.ts'
 import { type Figures, type Server, startServer } from './server.ts'
@@ -80,7 +81,7 @@ async function attack(running: Server): Promise<string[]> {
   }
   const code = await running.stop()
   if (code !== 0) found.push(`the server ended with ${code}`)
-  const { store, close } = await openFolder({ folder: data })
+  const { store, close } = await openFolder({ folder: data, ...(await enginesOf(data)) })
   found.push(...(await audit(store)))
   await close()
   return found

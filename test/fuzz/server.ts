@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { engineFlags, onEngines } from '../engines.ts'
 import type { Descriptors } from './descriptors.ts'
 
 export interface Figures {
@@ -38,7 +39,7 @@ export async function startServer({ command, data, accounts, baseHost, rootKey }
   const [program = '', ...before] = command
   const listen = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0']
   // Durability is not tested here: a disk kept busy by others must not look like a hanging server.
-  const flags = ['--data', data, ...listen, '--accounts', accounts, '--durability', 'os']
+  const flags = ['--data', data, ...listen, '--accounts', accounts, '--durability', 'os', ...(await engineFlags(data))]
   const { PATH = '' } = process.env
   const child = spawn(program, [...before, 'serve', '--base-host', baseHost, ...flags], {
     env: { PATH, HOLDFAST_ROOT_ACCESS_KEY: rootKey.accessKey, HOLDFAST_ROOT_SECRET_KEY: rootKey.secretKey },
@@ -60,7 +61,8 @@ export async function startServer({ command, data, accounts, baseHost, rootKey }
     port,
     consolePort,
     complaints,
-    figures: () => figuresOf(child.pid!),
+    // Connections to engines come and go.
+    figures: () => (onEngines ? undefined : figuresOf(child.pid!)),
     async stop() {
       isStopping = true
       child.kill('SIGTERM')

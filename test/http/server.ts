@@ -16,7 +16,9 @@ import { ensureAccounts } from '../../src/server/accounts.ts'
 import { openFolder, openMemory, type ServerParts } from '../../src/server/compose.ts'
 import { listenerFor, type ServingParts } from '../../src/server/object-api.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
+import { onEngines } from '../engines.ts'
 import { withFolder } from '../store/fixture.ts'
+import { openOnEngines } from './engine-parts.ts'
 
 export type DialectName = 'svc' | 's3'
 
@@ -292,7 +294,8 @@ export async function withServer(
 ): Promise<void> {
   const clock = new ManualClock()
   const { strictKeys = false, ...serving } = options
-  await serveParts(await openMemory({ clock, strictKeys }), clock, use, serving)
+  const parts = await (onEngines ? openOnEngines(clock, strictKeys) : openMemory({ clock, strictKeys }))
+  await serveParts(parts, clock, use, serving)
 }
 
 export async function withFolderServer(use: (served: Served, folder: string) => Promise<void>): Promise<void> {
