@@ -29,6 +29,12 @@ if [ -z "$bin" ]; then
   [ -n "$bin" ] || skip "PostgreSQL was installed but its programs were not found"
 fi
 
+# One test puts a load balancer before gateways.
+if ! command -v haproxy >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends haproxy; } \
+    >/dev/null 2>&1 || echo "HAProxy cannot be installed"
+fi
+
 # PostgreSQL refuses to run as root.
 if [ "$(id -u)" = 0 ]; then
   id postgres >/dev/null 2>&1 || skip "there is no user to run PostgreSQL as"
