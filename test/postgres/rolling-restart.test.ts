@@ -1,4 +1,4 @@
-/** Gateways behind HAProxy, as deploy/cluster/haproxy.cfg configures it, are restarted one after the other under load. */
+/** Gateways behind HAProxy, configured as in deploy/cluster, are restarted one after the other under load. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
