@@ -20,8 +20,6 @@ import { SERVER_TIME, type Statements } from './schema.ts'
 
 const GETS_MAX = 256
 const SCAN_CONNECTIONS = 2
-const LENGTH_BYTES = 4
-const STAMP_BYTES = 8
 
 /** Keys that are read together: a batch holds all of a group or none. */
 interface PendingGets {
@@ -33,25 +31,7 @@ interface PendingGets {
 /** `\x0aff` */
 const bytesIn = (text: string): Buffer => Buffer.from(text.slice(2), 'hex')
 
-/** Entries as a scan returns them: key and value with their lengths, then the stamp. Null when there are none. */
-function entriesIn(packed: string | null): readonly Entry[] {
-  if (packed === null) return []
-  const bytes = Buffer.from(packed, 'base64')
-  const entries: Entry[] = []
-  let at = 0
-  const next = (): Buffer => {
-    const start = at + LENGTH_BYTES
-    at = start + bytes.readUInt32BE(at)
-    return bytes.subarray(start, at)
-  }
-  while (at < bytes.length) {
-    const [key, value] = [next(), next()]
-    const stamp = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + LENGTH_BYTES)
-    at += STAMP_BYTES
-    entries.push({ key, value, stamp })
-  }
-  return entries
-}
+const entryOf = ([k, v, s]: PostgresRow): Entry => ({ key: bytesIn(k!), value: bytesIn(v!), stamp: Number(s) })
 
 function scanStatement(sql: Statements, range: KeyRange, limit: number, reverse: boolean): PreparedStatement {
   const hasEnd = range.end !== undefined
@@ -66,7 +46,7 @@ function scanStatement(sql: Statements, range: KeyRange, limit: number, reverse:
 export async function openSnapshot(cluster: Cluster, sql: Statements): Promise<Snapshot> {
   const connection = await cluster.connect()
   const scan = async (range: KeyRange, limit: number): Promise<readonly Entry[]> =>
-    limit <= 0 ? [] : entriesIn((await connection.query(scanStatement(sql, range, limit, false)))[0]![0]!)
+    limit <= 0 ? [] : (await connection.query(scanStatement(sql, range, limit, false))).map(entryOf)
   try {
     await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
     // The first statement fixes the snapshot.
@@ -205,20 +185,21 @@ export class Scans {
   }
 
   async scan(range: KeyRange, limit: number, reverse: boolean): Promise<readonly Entry[]> {
-    const [row] = await this.#query(scanStatement(this.#sql, range, limit, reverse))
-    return entriesIn(row![0]!)
+    return (await this.#query(scanStatement(this.#sql, range, limit, reverse))).map(entryOf)
   }
 
   async scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys> {
     const batch = new GetBatch([{ reads }])
     const hasEnd = range.end !== undefined
     const { values } = scanStatement(this.#sql, range, limit, false)
-    const [first, ...records] = await this.#query({
+    const rows = await this.#query({
       name: `scan with keys${hasEnd ? ' to end' : ''}`,
       text: this.#sql.scanWithKeys(hasEnd),
       values: [...values, ...batch.parameters()],
     })
-    return { entries: entriesIn(first![1]!), records: reads.map(batch.lookup(records)) }
+    const entries = rows.filter(([position]) => position === '0').map(([, k, v, s]) => entryOf([k!, v!, s!]))
+    const records = rows.filter(([position]) => position !== '0').map(([position, , v, s]) => [position!, v!, s!])
+    return { entries, records: reads.map(batch.lookup(records)) }
   }
 
   async serverTime(): Promise<number> {
