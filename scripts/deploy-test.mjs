@@ -3,7 +3,7 @@
  * The checkers come from PyPI and npm, into a temporary folder; checks whose tool is unavailable are skipped.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { build, filesBelow, giveUp, installMissing, ROOT, succeeds } from './runtime.mjs'
@@ -41,11 +41,12 @@ function checkUnit(path) {
   else console.log(`skipped - the unit: systemd-analyze cannot look at it here: ${stderr.trim()}`)
 }
 
-/** The version is repeated in two more places. */
+/** The version is repeated in more places. */
 function checkVersion() {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  if (!readFileSync(join(ROOT, 'deploy', 'compose.yaml'), 'utf8').includes(`image: holdfast:${version}\n`)) {
-    giveUp(`the image in deploy/compose.yaml is not of version ${version}`)
+  for (const name of ['compose.yaml', 'cluster/compose.yaml']) {
+    if (readFileSync(join(ROOT, 'deploy', name), 'utf8').includes(`image: holdfast:${version}\n`)) continue
+    giveUp(`the image in deploy/${name} is not of version ${version}`)
   }
   if (
     !readFileSync(join(ROOT, 'deploy', 'helm', 'holdfast', 'Chart.yaml'), 'utf8').includes(`appVersion: ${version}\n`)
@@ -72,6 +73,24 @@ function checkProxy() {
   else must('haproxy.cfg', 'haproxy', ['-c', '-f', join(ROOT, 'deploy', 'cluster', 'haproxy.cfg')])
 }
 
+/** Against the types of the Kubernetes API, which come from the Go proxy. */
+function checkManifests(rendered) {
+  if (spawnSync('go', ['version']).status !== 0) {
+    console.log('skipped - the manifests: there is no go here')
+    return
+  }
+  const program = join(folder, 'manifests')
+  cpSync(join(ROOT, 'test', 'deploy'), program, { recursive: true })
+  const env = { ...process.env, GOFLAGS: '-mod=mod' }
+  const built = spawnSync('go', ['build', '-o', 'check', '.'], { cwd: program, env, timeout: 300_000 })
+  if (built.status !== 0) {
+    console.log('skipped - the manifests: the types of the Kubernetes API cannot be had here')
+    return
+  }
+  const manifests = readdirSync(rendered).map(name => join(rendered, name))
+  must(`${manifests.length} manifests`, join(program, 'check'), manifests)
+}
+
 /** Helm checks the values against their schema, too. HOLDFAST_HELM names the program. */
 function checkChart() {
   const helm = process.env.HOLDFAST_HELM ?? 'helm'
@@ -94,6 +113,7 @@ function checkChart() {
   if (spawnSync(helm, ['template', 'name', chart, '--set', 'replicas=none']).status === 0) {
     giveUp('the schema of the Helm chart accepts wrong values')
   }
+  checkManifests(join(folder, 'chart', 'holdfast', 'templates'))
 }
 
 /** Uses promtool: the installed one, or the one extracted from Debian's package without installing it. */
