@@ -4,10 +4,11 @@
  */
 import type { Blobs } from '../blobs/blobs.ts'
 import { startsWith } from '../lib/bytes.ts'
-import { ENGINE_KEYS, META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
+import { META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
 import { keyRanges, recordKey } from '../store/commit/record-keys.ts'
+import { isServerRecord } from '../store/commit/server-records.ts'
 import type { KeyAndValue } from './entries.ts'
 import { type IndexEntry, indexFormat, MergeLookup, verifiedBytes } from './index-entry.ts'
 import type { Manifest } from './manifest.ts'
@@ -30,18 +31,13 @@ export interface RestoreResult {
 
 /** Blobs copied concurrently; short ones share a sync. */
 const COPIES = 64
-const OWNER = recordKey.owner()
 const BLOBS_MOVE = recordKey.blobsMove()
-const FENCES = keyRanges.fences().start
-const CLUSTER = keyRanges.cluster().start
-const SEALED = keyRanges.sealed().start
 const BLOBS = keyRanges.kind('b').start
 const GARBAGE = keyRanges.kind('g').start
 
 /** Records about the old folder itself, which are not restored. */
 function isFolderRecord([key, value]: KeyAndValue): boolean {
-  if (key.equals(OWNER) || key.equals(BLOBS_MOVE) || startsWith(key, ENGINE_KEYS)) return true
-  if (startsWith(key, FENCES) || startsWith(key, CLUSTER) || startsWith(key, SEALED)) return true
+  if (isServerRecord(key) || key.equals(BLOBS_MOVE)) return true
   return startsWith(key, GARBAGE) && garbageFormat.decode(value).kind === 'volume'
 }
 

@@ -13,6 +13,7 @@ import { healthCommand } from './commands/health.ts'
 import { importCommand } from './commands/import.ts'
 import { keyCommands } from './commands/keys.ts'
 import { lockCommands } from './commands/locks.ts'
+import { metaCommands } from './commands/meta.ts'
 import { policyCommands } from './commands/policies.ts'
 import { rebuildCommand } from './commands/rebuild.ts'
 import { usageCommands } from './commands/usage.ts'
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   ...clusterCommands,
   importCommand,
   ...blobsCommands,
+  ...metaCommands,
   ...checkCommands,
   ...backupCommands,
   rebuildCommand,

@@ -31,7 +31,7 @@ import type { ClockWatch } from './clock-watch.ts'
 import type { ClusterSettings } from './cluster-keyring.ts'
 import { type DatabaseMember, joinDatabase, type MemberEvents } from './database-member.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
-import { assertWhole } from './folder-markers.ts'
+import { assertNotMoved, assertWhole } from './folder-markers.ts'
 import { openKeyring } from './open-keyring.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 import { SharedMount } from './shared-mount.ts'
@@ -111,6 +111,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   await assertWhole(folder)
   await new Ballast(realDisk, folder).release()
   if (options.metaUrl !== undefined) return openDatabase(options)
+  await assertNotMoved(folder)
   const { meta, copy, close } = await openRecords(options)
   return closeOnError(close, async () => {
     const ownership = await takeOwnership(folder, meta, realDisk, random)
@@ -119,6 +120,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
       async () => {
         // Checked again: a rebuild that started since sets its marker before it looks for an owner.
         await assertWhole(folder)
+        await assertNotMoved(folder)
         await stampFolder(folder, meta)
         await copy?.mark(ownership.epoch)
         // LMDB commits end with their process, so nothing has to fence them.
@@ -164,6 +166,7 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
         () => member.leave(),
         async () => {
           const { membership, epoch, isFirst, clockWatch } = member
+          await assertComplete(meta)
           await stampFolder(folder, meta)
           const mount = await openMount(options, member)
           const peers = new ClusterPeers(membership, others, isExclusive)
@@ -213,6 +216,12 @@ async function openMount(options: FolderOptions, member: DatabaseMember): Promis
   const mount = await SharedMount.join({ ...parts, pauseMs: renewMs, report })
   member.attach(mount)
   return mount
+}
+
+/** Asked after joining: a move into the database begins only where nobody has joined. */
+async function assertComplete(meta: Meta): Promise<void> {
+  if ((await meta.get(recordKey.incoming())) === undefined) return
+  throw new Error('the metadata in this database are partly moved: complete it with holdfast meta move --finish')
 }
 
 /** Done by the first member, while no other can do anything. */

@@ -18,7 +18,7 @@ import { KEYRING_KEY } from '../store/keys/keyring-id.ts'
 import { invalidateUsageCounters } from '../store/usage/usage-mark.ts'
 import { type FolderOptions, openMeta, openStore } from './compose.ts'
 import { assertReadable, stampOfFolder, stampOfMeta } from './folder-format.ts'
-import { REBUILDING_FILE } from './folder-markers.ts'
+import { assertNotMoved, REBUILDING_FILE } from './folder-markers.ts'
 import { copyFolder } from './second-copy.ts'
 
 /** There is nothing to rebuild from. */
@@ -39,6 +39,7 @@ export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsPla
 export async function rebuildFolder(options: RebuildOptions): Promise<RebuildResult> {
   const { folder } = options
   assertReadable(folder, await stampOfFolder(folder))
+  await assertNotMoved(folder)
   const { snapshots, journals, bypassMarkers: leftOut } = await filesIn(realDisk, copyFolder(folder))
   if (snapshots.length + journals.length === 0)
     throw new NoSecondCopy(`there is no second copy of the metadata in ${folder}`)

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Runs the tests of the PostgreSQL driver against a server of their own: a new cluster in a temporary folder, with
 # fsync on, stopped and removed at the end. Installs Debian's package when there is no server.
-# Usage: test/postgres/run.sh [--runtime node|bun]
+# Usage: test/postgres/run.sh [--runtime node|bun] [-- COMMAND…], which runs instead of the tests
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 runtime=node
 if [ "${1:-}" = --runtime ]; then runtime=${2:?node or bun}; fi
+instead=()
+if [ "${1:-}" = -- ]; then instead=("${@:2}"); fi
 
 skip() {
   echo "skipped: $1"
@@ -93,6 +95,11 @@ if [ "$(id -u)" = 0 ]; then
   export HOLDFAST_POSTGRES_RESTART="$drop_rights sh $folder/restart.sh"
 else
   export HOLDFAST_POSTGRES_RESTART="sh $folder/restart.sh"
+fi
+
+if [ "${#instead[@]}" -gt 0 ]; then
+  "${instead[@]}"
+  exit
 fi
 
 dist=${HOLDFAST_DIST:-dist}

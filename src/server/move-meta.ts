@@ -1,0 +1,168 @@
+/**
+ * Moves the records of a data folder to a database. They are copied while a server uses the folder, as often as wanted;
+ * the last pass needs a stopped server and ends with a proof that nothing differs. At no time can servers start on
+ * both: the folder is marked as moved before the database is released.
+ */
+import { join } from 'node:path'
+import { realDisk } from '../lib/disk.ts'
+import { replaceFile } from '../lib/replace-file.ts'
+import type { Meta, MetaEngine } from '../meta/meta.ts'
+import { FencedMeta, fenceAt } from '../store/commit/fenced-meta.ts'
+import { assertFolderUnowned, ownerFormat } from '../store/commit/folder-ownership.ts'
+import { recordKey } from '../store/commit/record-keys.ts'
+import { incomingFormat } from '../store/commit/server-records.ts'
+import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
+import { readText } from './accounts.ts'
+import { BadConfig } from './bad-config.ts'
+import { openMeta } from './compose.ts'
+import { type CopyCounts, copyRecords } from './copy-records.ts'
+import { assertReadable, stampOfMeta } from './folder-format.ts'
+import { assertWhole, MOVED_FILE, MOVING_FILE } from './folder-markers.ts'
+
+export interface MoveTarget {
+  /** For messages and for the mark in the folder; without a password. */
+  readonly name: string
+  open(): Promise<MetaEngine>
+}
+
+export interface MetaMoveOptions {
+  readonly folder: string
+  readonly target: MoveTarget
+  /** No server uses the folder any more: the database becomes the store. */
+  readonly isFinal: boolean
+  readonly progress: (line: string) => void
+}
+
+export interface MetaMoveResult extends CopyCounts {
+  readonly state: 'copied' | 'moved'
+  readonly to: string
+}
+
+/** Few enough to be found again by the last pass. */
+const CHANGES_FEW = 1000
+const PASSES_MAX = 5
+
+/** An address without user, password and options. */
+export const printableMetaUrl = (url: string): string => url.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')
+
+export async function moveMeta(options: MetaMoveOptions): Promise<MetaMoveResult> {
+  const { folder, target, isFinal } = options
+  const movedTo = await movedNote(folder)
+  if (movedTo !== undefined && movedTo !== target.name) throw new BadConfig(`${folder} was moved to ${movedTo}`)
+  if (movedTo === undefined) await assertWhole(folder, 'moving')
+  if (!isFinal) return copyAll(options)
+  try {
+    if (movedTo !== undefined) return await copyAll(options)
+    await assertFolderUnowned(folder, realDisk)
+    await replaceFile(realDisk, join(folder, MOVING_FILE), Buffer.from(`${target.name}\n`))
+    // The marker keeps servers from starting; one that started just before is found here.
+    await assertFolderUnowned(folder, realDisk)
+    return await copyAll(options)
+  } finally {
+    // A server may start on the folder as before, unless it has been moved.
+    await realDisk.remove(join(folder, MOVING_FILE))
+    await realDisk.syncFolder(folder)
+  }
+}
+
+async function movedNote(folder: string): Promise<string | undefined> {
+  if (!(await realDisk.list(folder)).includes(MOVED_FILE)) return undefined
+  return (await readText(realDisk, join(folder, MOVED_FILE))).trim()
+}
+
+/** A server looks for the mark once its socket is open, so that one of the two sees the other. */
+async function markMoved(folder: string, name: string): Promise<void> {
+  const path = join(folder, MOVED_FILE)
+  await replaceFile(realDisk, path, Buffer.from(`${name}\n`))
+  try {
+    await assertFolderUnowned(folder, realDisk)
+  } catch (error) {
+    await realDisk.remove(path)
+    throw error
+  }
+}
+
+async function copyAll(options: MetaMoveOptions): Promise<MetaMoveResult> {
+  const { folder, target } = options
+  const source = await openMeta({ folder })
+  try {
+    assertReadable(folder, await stampOfMeta(source))
+    const database = await target.open()
+    try {
+      return await copyInto(options, source, database)
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+async function copyInto(options: MetaMoveOptions, source: Meta, database: Meta): Promise<MetaMoveResult> {
+  const { folder, target, isFinal, progress } = options
+  const isReleased = (await movedNote(folder)) !== undefined && (await isStoreOf(source, database))
+  if (isReleased) return { state: 'moved', to: target.name, records: 0, written: 0, removed: 0 }
+  const fenced = await claimDatabase(source, database)
+  const total = { written: 0, removed: 0 }
+  for (let pass = 1; ; pass++) {
+    const { records, written, removed } = await copyRecords(source, fenced, progress)
+    progress(`pass ${pass}: ${records} records, ${written} written, ${removed} removed`)
+    total.written += written
+    total.removed += removed
+    const result = { to: target.name, records, ...total }
+    if (!isFinal && (written + removed <= CHANGES_FEW || pass === PASSES_MAX)) return { state: 'copied', ...result }
+    if (isFinal && written + removed === 0) {
+      await markMoved(folder, target.name)
+      await releaseDatabase(source, fenced)
+      return { state: 'moved', ...result }
+    }
+    if (isFinal && pass === PASSES_MAX)
+      throw new Error(`records still differ after ${pass} passes: is ${folder} in use?`)
+  }
+}
+
+async function keyringIdOf(meta: Meta): Promise<Buffer> {
+  const entry = await meta.get(KEYRING_KEY)
+  if (entry === undefined) throw new BadConfig('there is no store to move')
+  return keyringIdFormat.decode(entry.value)
+}
+
+/** The database has been released, and may have changed since. */
+async function isStoreOf(source: Meta, database: Meta): Promise<boolean> {
+  if ((await database.get(recordKey.incoming())) !== undefined) return false
+  const entry = await database.get(KEYRING_KEY)
+  return entry !== undefined && keyringIdFormat.decode(entry.value).equals(await keyringIdOf(source))
+}
+
+/** The result commits only while no later run has claimed the database and no server can start on it. */
+async function claimDatabase(source: Meta, database: Meta): Promise<Meta> {
+  const key = recordKey.incoming()
+  const id = await keyringIdOf(source)
+  const before = await database.get(key)
+  if (before === undefined && (await database.scan({ start: Buffer.alloc(0), end: undefined }, 1)).length > 0) {
+    throw new BadConfig('the database is not empty: a store is moved into an empty database')
+  }
+  if (before !== undefined && !incomingFormat.decode(before.value).equals(id)) {
+    throw new BadConfig('the database has a part of another store: empty it first')
+  }
+  const checks = [{ key, stamp: before?.stamp }]
+  // A server that starts on the empty database at this moment writes its owner first.
+  if (before === undefined) checks.push({ key: recordKey.owner(), stamp: undefined })
+  const isClaimed = await database.commit({ checks, writes: [{ key, value: incomingFormat.encode(id) }] })
+  const lost = (): Error => new Error('the database was taken by another command or server')
+  if (!isClaimed) throw lost()
+  return new FencedMeta(database, [await fenceAt(database, key, lost)])
+}
+
+/** From here on a server can start on the database. Epochs go on from those of the folder. */
+async function releaseDatabase(source: Meta, database: Meta): Promise<void> {
+  const entry = await source.get(recordKey.owner())
+  const epoch = entry === undefined ? 0 : ownerFormat.decode(entry.value).epoch
+  await database.commit({
+    checks: [],
+    writes: [
+      { key: recordKey.incoming(), value: undefined },
+      { key: recordKey.owner(), value: ownerFormat.encode({ epoch, socket: '' }) },
+    ],
+  })
+}
