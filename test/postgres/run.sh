@@ -109,6 +109,6 @@ for file in "$(realpath "$dist")"/test/postgres/*.test.js; do
   if [ "$runtime" = bun ]; then
     node_modules/.bin/bun test --timeout 600000 "$file"
   else
-    node --test "$file"
+    node --test --test-timeout=600000 "$file"
   fi
 done
