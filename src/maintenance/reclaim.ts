@@ -10,12 +10,17 @@ import type { StoreContext } from '../store/store-context.ts'
 import type { MaintenanceStep } from './maintenance-step.ts'
 import { readPage } from './records.ts'
 
-const BATCH = 256
+/** Across gateways an epoch takes seconds to pass, however many records wait for it. */
+const COLLECTED_MAX = 8192
+const RECORDS_PER_SCAN = 256
+const RECORDS_PER_STEP = 256
+/** Their commits are written together. */
+const RELEASES_AT_ONCE = 8
 
 export class Reclaimer implements MaintenanceStep {
   readonly #context: StoreContext
-  #batch: readonly Entry[] = []
-  /** Readers active when the batch was read may have seen what it references, or be about to name it. */
+  #collected: readonly Entry[] = []
+  /** Readers active when the records were read may have seen what they reference, or be about to name it. */
   #epoch: Epoch | undefined
   #cursor = keyRanges.kind('g').start
   #freedAny = false
@@ -28,29 +33,45 @@ export class Reclaimer implements MaintenanceStep {
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    if (this.#batch.length === 0 && this.#context.reclamationLock.isHeld) return 'idle'
-    if (this.#batch.length === 0 && !(await this.#collect())) return this.#endRound()
+    if (this.#collected.length === 0 && this.#context.reclamationLock.isHeld) return 'idle'
+    if (this.#collected.length === 0 && !(await this.#collect())) return this.#endRound()
     if (this.#epoch?.hasPassed() === false) return 'idle'
-    const freed = await this.#context.reclamationLock.free(async () => {
-      const batch = this.#batch
-      this.#batch = []
-      for (const entry of batch) await this.#release(entry)
-    })
+    const freed = await this.#context.reclamationLock.free(() => this.#releaseSome())
     return freed ? 'busy' : 'idle'
   }
 
-  /** Reads the next batch; after the end of a round the next one starts over. */
+  /** Reads the next records; after the end of a round the next one starts over. */
   async #collect(): Promise<boolean> {
     const { start, end } = keyRanges.kind('g')
-    const page = await readPage(this.#context, { start: this.#cursor, end }, BATCH)
-    if (page.damaged !== undefined) this.#recordFailure(page.damaged)
-    this.#batch = page.entries
-    this.#epoch = this.#batch.length === 0 ? undefined : this.#context.reclamation.epoch('readers')
-    // After a short page the round continues behind it: only an empty page ends it. Otherwise garbage that cannot be
-    // freed would be read again and again.
-    const last = page.entries.at(-1)
-    this.#cursor = page.next ?? (last === undefined ? start : keySuccessor(last.key))
-    return page.entries.length > 0 || page.next !== undefined
+    const collected: Entry[] = []
+    let isMore = true
+    while (isMore && collected.length < COLLECTED_MAX) {
+      const page = await readPage(this.#context, { start: this.#cursor, end }, RECORDS_PER_SCAN)
+      if (page.damaged !== undefined) this.#recordFailure(page.damaged)
+      collected.push(...page.entries)
+      // After a short page the round continues behind it: only an empty page ends it. Otherwise garbage that cannot be
+      // freed would be read again and again.
+      const last = page.entries.at(-1)
+      this.#cursor = page.next ?? (last === undefined ? start : keySuccessor(last.key))
+      isMore = page.next !== undefined
+    }
+    this.#collected = collected
+    this.#epoch = collected.length === 0 ? undefined : this.#context.reclamation.epoch('readers')
+    return collected.length > 0 || isMore
+  }
+
+  async #releaseSome(): Promise<void> {
+    const some = this.#collected.slice(0, RECORDS_PER_STEP)
+    const rest = this.#collected.slice(RECORDS_PER_STEP)
+    // Whatever is left when a release throws is collected again.
+    this.#collected = []
+    for (let at = 0; at < some.length; at += RELEASES_AT_ONCE) {
+      const releases = some.slice(at, at + RELEASES_AT_ONCE).map(entry => this.#release(entry))
+      // None of them goes on after the lock is released.
+      await Promise.allSettled(releases)
+      await Promise.all(releases)
+    }
+    this.#collected = rest
   }
 
   /** Releasing may add garbage before the cursor, so a round that freed anything is followed by another. */
