@@ -7,6 +7,7 @@ import { type BlobsOptions, openBlobs, RESERVE_BYTES } from '../blobs/file-blobs
 import { MovingBlobs } from '../blobs/moving-blobs.ts'
 import { parseRadosAddress } from '../blobs/rados/address.ts'
 import { parseS3Place } from '../blobs/s3/place.ts'
+import type { S3BlobsOptions } from '../blobs/s3/s3-blobs.ts'
 import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { systemRandom } from '../lib/random.ts'
@@ -36,7 +37,8 @@ async function openRadosDriver(address: URL, options: DriverOptions): Promise<Bl
   return openRadosBlobs(parseRadosAddress(address), { writer, reserveBytes, storeId })
 }
 
-async function openS3Driver(address: URL, { writer, storeId }: DriverOptions): Promise<Blobs> {
+/** The keys of the other store are in the environment. */
+export function s3OptionsOf(address: URL, writer: Buffer): S3BlobsOptions {
   const place = parseS3Place(address)
   const accessKey = secretFrom(process.env, 'HOLDFAST_BLOBS_ACCESS_KEY')
   const secretKey = secretFrom(process.env, 'HOLDFAST_BLOBS_SECRET_KEY')
@@ -44,7 +46,11 @@ async function openS3Driver(address: URL, { writer, storeId }: DriverOptions): P
     throw new BadConfig('blobs in an S3 store need HOLDFAST_BLOBS_ACCESS_KEY and HOLDFAST_BLOBS_SECRET_KEY')
   }
   const ca = place.caFile === undefined ? undefined : secretIn(place.caFile, 'the option ca of the s3:// address')
-  const options = { place, key: { accessKey, secretKey }, ca, writer }
+  return { place, key: { accessKey, secretKey }, ca, writer }
+}
+
+async function openS3Driver(address: URL, { writer, storeId }: DriverOptions): Promise<Blobs> {
+  const options = s3OptionsOf(address, writer)
   const { openS3Blobs, prepareS3Store } = await import('../blobs/s3/s3-blobs.ts')
   if (storeId !== undefined) await prepareS3Store(options, storeId)
   return openS3Blobs(options)

@@ -3,21 +3,11 @@ import { availableParallelism } from 'node:os'
 import { systemClock } from '../lib/clock.ts'
 import type { PostgresFacts, UnreachableServer } from '../meta/postgres/inspect.ts'
 import { CLOCK_ADVICE, clockOffsetText, judgeClockOffset } from '../rules/clock-offset.ts'
-
-export interface DatabaseFinding {
-  readonly check: string
-  readonly state: 'good' | 'odd' | 'bad'
-  readonly found: string
-  readonly advice?: string
-}
+import { bad, type DoctorFinding, good, odd } from './doctor-finding.ts'
 
 const VERSION_MIN = 12_00_00
 
-const good = (check: string, found: string): DatabaseFinding => ({ check, state: 'good', found })
-const odd = (check: string, found: string, advice: string): DatabaseFinding => ({ check, state: 'odd', found, advice })
-const bad = (check: string, found: string, advice: string): DatabaseFinding => ({ check, state: 'bad', found, advice })
-
-function settingFinding(name: string, value: string, accepted: readonly string[]): DatabaseFinding {
+function settingFinding(name: string, value: string, accepted: readonly string[]): DoctorFinding {
   const found = `${name} is ${value}`
   if (accepted.includes(value)) return good('database', found)
   return bad('database', found, `set ${name} = on: an acknowledged write could be lost, so the server refuses it`)
@@ -26,7 +16,7 @@ function settingFinding(name: string, value: string, accepted: readonly string[]
 function standbyFinding({
   synchronousStandbyNames: names,
   synchronousStandbys: attached,
-}: PostgresFacts): DatabaseFinding {
+}: PostgresFacts): DoctorFinding {
   if (names === '') {
     const advice = 'name a synchronous standby: without one, acknowledged writes are lost with the disk of the primary'
     return odd('standbys', 'no synchronous standby is named', advice)
@@ -37,7 +27,7 @@ function standbyFinding({
   return good('standbys', `${named}; attached: ${attached}`)
 }
 
-function connectionFinding({ connectionsMax }: PostgresFacts, perProcess: number, workers: number): DatabaseFinding {
+function connectionFinding({ connectionsMax }: PostgresFacts, perProcess: number, workers: number): DoctorFinding {
   // The owner of the folder has connections of its own, and a backup or a start takes two more.
   const perServer = (workers === 1 ? 1 : workers + 1) * perProcess + 2
   const servers = Math.floor(connectionsMax / perServer)
@@ -47,7 +37,7 @@ function connectionFinding({ connectionsMax }: PostgresFacts, perProcess: number
     : good('connections', found)
 }
 
-function clockFinding({ clockOffset }: PostgresFacts): DatabaseFinding {
+function clockFinding({ clockOffset }: PostgresFacts): DoctorFinding {
   const [state, found] = [judgeClockOffset(clockOffset), clockOffsetText(clockOffset)]
   if (state === 'good') return good('clocks', found)
   return state === 'odd'
@@ -55,7 +45,7 @@ function clockFinding({ clockOffset }: PostgresFacts): DatabaseFinding {
     : bad('clocks', found, `${CLOCK_ADVICE}; a server refuses to start`)
 }
 
-function versionFinding({ version, versionNumber }: PostgresFacts): DatabaseFinding {
+function versionFinding({ version, versionNumber }: PostgresFacts): DoctorFinding {
   const found = `PostgreSQL ${version}`
   return versionNumber < VERSION_MIN ? bad('database', found, 'use PostgreSQL 12 or later') : good('database', found)
 }
@@ -67,8 +57,8 @@ export function judgeDatabase(
   servers: readonly (PostgresFacts | UnreachableServer)[],
   perProcess: number,
   workers: number,
-): DatabaseFinding[] {
-  const findings: DatabaseFinding[] = []
+): DoctorFinding[] {
+  const findings: DoctorFinding[] = []
   for (const server of servers) {
     if (!isReachable(server))
       findings.push(bad('database', `${server.host}: ${server.failure}`, 'see whether it runs and accepts this user'))
@@ -94,7 +84,7 @@ export function judgeDatabase(
   return findings
 }
 
-export async function databaseFindings(url: string, workers = availableParallelism()): Promise<DatabaseFinding[]> {
+export async function databaseFindings(url: string, workers = availableParallelism()): Promise<DoctorFinding[]> {
   const { CONNECTIONS_PER_PROCESS, inspectPostgres } = await import('../meta/postgres/inspect.ts')
   return judgeDatabase(await inspectPostgres(url, systemClock), CONNECTIONS_PER_PROCESS, workers)
 }

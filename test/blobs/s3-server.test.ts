@@ -55,3 +55,23 @@ test('a start without keys, or with keys in the address, is refused', () =>
       assert.doesNotMatch(within.errors, /hush/)
     }),
   ))
+
+test('doctor tries the other store, leaves nothing in it, and names what makes it unfit', () =>
+  withStoreBelow(below =>
+    withFolder(async folder => {
+      const look = async (place: string, env: NodeJS.ProcessEnv) => {
+        const { out } = await spawned(['doctor', '--data', folder, '--blobs', place, '--json'], { env })
+        const { findings } = JSON.parse(out) as { findings: { check: string; state: string; found: string }[] }
+        return findings.filter(({ check }) => check === 'store')
+      }
+      const [first] = await look(placeIn(below), envOf(below))
+      assert.equal(first?.state, 'good', first?.found)
+      assert.deepEqual(await below.keys(), [])
+      const [refused] = await look(placeIn(below), { ...envOf(below), HOLDFAST_BLOBS_SECRET_KEY: 'another' })
+      assert.equal(refused?.state, 'bad')
+      assert.doesNotMatch(refused!.found, /another/)
+      await below.hf.close()
+      const [gone] = await look(placeIn(below), envOf(below))
+      assert.equal(gone?.state, 'bad')
+    }),
+  ))

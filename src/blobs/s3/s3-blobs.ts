@@ -88,6 +88,16 @@ export async function prepareS3Store(options: S3BlobsOptions, storeId: Buffer): 
   }
 }
 
+/** Tries the store without claiming the prefix. */
+export async function inspectS3Store(options: S3BlobsOptions): Promise<StoreFacts> {
+  const store = openObjectStore(options)
+  try {
+    return await checkObjectStore(store, options.writer.toString('hex'))
+  } finally {
+    store.close()
+  }
+}
+
 /** Nothing is sent before the first call. */
 export function openS3Blobs(options: S3BlobsOptions): Blobs {
   assert.equal(options.writer.length, BLOB_WRITER_BYTES, 'a writer is named by six bytes')

@@ -1,30 +1,21 @@
-/** Checks the environment of a store and says what to change. The store is neither opened nor changed. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
+/**
+ * Checks the environment of a store and says what to change. The store is neither opened nor changed;
+ * probes written to its folders or to another store are removed again.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
-import { realDisk } from '../../lib/disk.ts'
-import { systemRandom } from '../../lib/random.ts'
 import { IS_SUPPORTED, RUNTIME, RUNTIMES_SUPPORTED } from '../../lib/runtime.ts'
+import { blobFindings } from '../../server/blob-findings.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
 import { unknownVariables } from '../../server/config-variables.ts'
 import { databaseFindings } from '../../server/database-findings.ts'
-import { filesystemOf } from '../../server/filesystem.ts'
+import { bad, type DoctorFinding, good, odd } from '../../server/doctor-finding.ts'
+import { folderFindings } from '../../server/folder-findings.ts'
 import { formatProblem, stampOfFolder } from '../../server/folder-format.ts'
 import { adminAddressOf } from '../../server/open-admin.ts'
-import { poolFindings } from '../../server/pool-findings.ts'
 import { type CommandResult, type Invocation, onFolder } from '../command.ts'
 import { adminAt, dataFolder } from '../connect.ts'
-
-export interface DoctorFinding {
-  readonly check: string
-  readonly state: 'good' | 'odd' | 'bad'
-  readonly found: string
-  readonly advice?: string
-}
-
-const good = (check: string, found: string): DoctorFinding => ({ check, state: 'good', found })
-const odd = (check: string, found: string, advice: string): DoctorFinding => ({ check, state: 'odd', found, advice })
-const bad = (check: string, found: string, advice: string): DoctorFinding => ({ check, state: 'bad', found, advice })
 
 /** The keys in these files decrypt everything, so only the owner may read them. */
 function privacy(check: string, path: string, wanted: number): DoctorFinding {
@@ -51,7 +42,7 @@ function unreadableFinding(folder: string): DoctorFinding | undefined {
   }
 }
 
-function folderFindings(folder: string): DoctorFinding[] {
+function secrecyFindings(folder: string): DoctorFinding[] {
   const findings = [privacy('folder', folder, 0o700)]
   for (const name of ['keyring', 'root-key']) {
     if (existsSync(join(folder, name))) findings.push(privacy(name, join(folder, name), 0o600))
@@ -68,50 +59,6 @@ async function formatFinding(folder: string): Promise<DoctorFinding> {
   const found = `format ${stamp.format}, written by ${stamp.writtenBy}`
   const problem = formatProblem(folder, stamp)
   return problem === undefined ? good('format', found) : bad('format', found, problem)
-}
-
-function filesystemFindings(folder: string): DoctorFinding[] {
-  const { kind, problems } = filesystemOf(folder)
-  if (problems.length === 0) return [good('filesystem', kind)]
-  const advice = 'keep the data folder on a local disk with ext4 or xfs, mounted with barriers'
-  return problems.map(problem => bad('filesystem', problem, advice))
-}
-
-const FREE_BYTES_MIN = 512 * 2 ** 20
-
-function spaceFinding(folder: string): DoctorFinding {
-  const { bavail, blocks, bsize } = statfsSync(folder)
-  const free = bavail * bsize
-  const share = blocks === 0 ? 1 : bavail / blocks
-  const found = `${(free / 2 ** 30).toFixed(1)} GiB free, ${Math.round(share * 100)} %`
-  if (free < FREE_BYTES_MIN || share < 0.01) return bad('space', found, 'make room: writes are refused when it is full')
-  return share < 0.1 ? odd('space', found, 'make room before it is full') : good('space', found)
-}
-
-const SYNCS = 5
-const SYNC_MS_MIN = 0.02
-
-/** A disk that acknowledges a sync at once has most likely not written to stable storage. */
-async function syncFinding(folder: string): Promise<DoctorFinding> {
-  const place = join(folder, `doctor-${systemRandom.bytes(4).toString('hex')}`)
-  mkdirSync(place, { mode: 0o700 })
-  try {
-    const file = await realDisk.open(join(place, 'probe'), 'create')
-    const times: number[] = []
-    for (let i = 0; i < SYNCS; i++) {
-      await file.write([systemRandom.bytes(512)], i * 4096)
-      const started = performance.now()
-      await file.datasync()
-      times.push(performance.now() - started)
-    }
-    await file.close()
-    const median = times.sort((a, b) => a - b)[Math.floor(SYNCS / 2)]!
-    const found = `a sync takes ${median.toFixed(2)} ms`
-    if (median < SYNC_MS_MIN) return odd('sync', found, 'make sure that the disk honours flushes: this is too fast')
-    return good('sync', found)
-  } finally {
-    rmSync(place, { recursive: true, force: true })
-  }
 }
 
 const YEAR_MIN = 2026
@@ -199,18 +146,13 @@ async function look(call: Invocation): Promise<CommandResult> {
   if (unreadable !== undefined) findings.push(unreadable)
   else if (!existsSync(folder)) findings.push(odd('folder', `${folder} is not there`, 'the first start makes it'))
   else {
-    findings.push(...folderFindings(folder), ...filesystemFindings(folder), spaceFinding(folder))
-    findings.push(
-      await formatFinding(folder),
-      await syncFinding(folder),
-      clockFinding(folder),
-      ...(await serverFindings(call, folder)),
-    )
+    findings.push(...secrecyFindings(folder), ...(await folderFindings(folder, 'metadata')))
+    findings.push(await formatFinding(folder), clockFinding(folder), ...(await serverFindings(call, folder)))
   }
   const metaUrl = call.flag('meta')
   if (metaUrl !== undefined) findings.push(...(await databaseFindings(metaUrl)))
   const blobsPlace = call.flag('blobs')
-  if (blobsPlace !== undefined) findings.push(...(await poolFindings(blobsPlace)))
+  if (blobsPlace !== undefined) findings.push(...(await blobFindings(blobsPlace)))
   const width = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.flatMap(({ check, state, found, advice }) => [
     `${state.padEnd(4)}  ${check.padEnd(width)}  ${found}`,
@@ -222,7 +164,8 @@ async function look(call: Invocation): Promise<CommandResult> {
 
 export const doctorCommand = onFolder({
   name: 'doctor',
-  summary: 'check disk, data folder, clock, settings, database and pool; exits 1 if something must be changed',
+  summary:
+    'check disk, data folder, clock, settings, database and the place of blobs; exits 1 if something must be changed',
   examples: ['doctor --data ./data'],
   run: look,
 })

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { blobFindings, judgeStore } from './blob-findings.ts'
+
+test('a folder of blobs is tried, and nothing is left in it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-findings-'))
+  try {
+    const findings = await blobFindings(folder)
+    assert.deepEqual(
+      findings.map(({ check }) => check),
+      ['blobs filesystem', 'blobs space', 'blobs sync'],
+    )
+    assert.deepEqual(readdirSync(folder), [])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('a place that is missing or that no driver knows is a finding', async () => {
+  const missing = join(tmpdir(), 'holdfast-not-there', 'blobs')
+  assert.deepEqual(
+    (await blobFindings(missing)).map(({ state }) => state),
+    ['odd'],
+  )
+  const [unknown] = await blobFindings('ftp://me:hush@host/blobs')
+  assert.deepEqual([unknown?.state, unknown?.found], ['bad', 'ftp://host/blobs'])
+})
+
+test('what a store can do is told', () => {
+  const found = judgeStore('s3://blobs', { refusesOverwrites: false, verifies: ['MD5', 'SHA-256'] })
+  assert.match(found[1]!.found, /verifies MD5 and SHA-256 of uploads; it cannot refuse overwrites/)
+})

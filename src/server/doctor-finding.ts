@@ -1,0 +1,19 @@
+/** What `doctor` says about one thing it has looked at. */
+export interface DoctorFinding {
+  readonly check: string
+  readonly state: 'good' | 'odd' | 'bad'
+  readonly found: string
+  readonly advice?: string
+}
+
+export const good = (check: string, found: string): DoctorFinding => ({ check, state: 'good', found })
+
+/** Works, and should be changed. */
+export const odd = (check: string, found: string, advice: string): DoctorFinding => ({
+  ...{ check, state: 'odd', found, advice },
+})
+
+/** Must be changed. */
+export const bad = (check: string, found: string, advice: string): DoctorFinding => ({
+  ...{ check, state: 'bad', found, advice },
+})
