@@ -108,6 +108,7 @@ export async function copyRecords(
   source: Pick<Meta, 'scan'>,
   target: Pick<Meta, 'scan' | 'commit'>,
   progress: (line: string) => void,
+  onChange: (key: Buffer) => void = () => {},
 ): Promise<CopyCounts> {
   const [from, to] = [new Cursor(source), new Cursor(target)]
   const writer = new Writer(target)
@@ -117,12 +118,14 @@ export async function copyRecords(
     if (wanted === undefined && found === undefined) break
     const order = wanted === undefined ? 1 : found === undefined ? -1 : wanted.key.compare(found.key)
     if (order > 0) {
+      onChange(found!.key)
       await writer.add({ key: found!.key, value: undefined })
       counts.removed++
       to.advance()
       continue
     }
     if (order < 0 || !wanted!.value.equals(found!.value)) {
+      onChange(wanted!.key)
       await writer.add({ key: wanted!.key, value: wanted!.value })
       counts.written++
     }
@@ -133,4 +136,19 @@ export async function copyRecords(
   }
   await writer.end()
   return counts
+}
+
+/** Whether both engines have the same values for these keys. */
+export async function haveSameRecords(
+  one: Pick<Meta, 'get'>,
+  other: Pick<Meta, 'get'>,
+  keys: readonly Buffer[],
+): Promise<boolean> {
+  const isSame = await Promise.all(
+    keys.map(async key => {
+      const [first, second] = await Promise.all([one.get(key), other.get(key)])
+      return first === undefined ? second === undefined : second !== undefined && first.value.equals(second.value)
+    }),
+  )
+  return isSame.every(same => same)
 }

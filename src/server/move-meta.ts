@@ -15,7 +15,7 @@ import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
 import { readText } from './accounts.ts'
 import { BadConfig } from './bad-config.ts'
 import { openMeta } from './compose.ts'
-import { type CopyCounts, copyRecords } from './copy-records.ts'
+import { type CopyCounts, copyRecords, haveSameRecords } from './copy-records.ts'
 import { assertReadable, stampOfMeta } from './folder-format.ts'
 import { assertWhole, MOVED_FILE, MOVING_FILE } from './folder-markers.ts'
 
@@ -38,7 +38,7 @@ export interface MetaMoveResult extends CopyCounts {
   readonly to: string
 }
 
-/** Few enough to be found again by the last pass. */
+/** Few enough that the last pass has little to write, and to be read again one by one. */
 const CHANGES_FEW = 1000
 const PASSES_MAX = 5
 
@@ -105,13 +105,18 @@ async function copyInto(options: MetaMoveOptions, source: Meta, database: Meta):
   const fenced = await claimDatabase(source, database)
   const total = { written: 0, removed: 0 }
   for (let pass = 1; ; pass++) {
-    const { records, written, removed } = await copyRecords(source, fenced, progress)
+    const changed: Buffer[] = []
+    const { records, written, removed } = await copyRecords(source, fenced, progress, key => {
+      if (changed.length <= CHANGES_FEW) changed.push(key)
+    })
     progress(`pass ${pass}: ${records} records, ${written} written, ${removed} removed`)
     total.written += written
     total.removed += removed
     const result = { to: target.name, records, ...total }
-    if (!isFinal && (written + removed <= CHANGES_FEW || pass === PASSES_MAX)) return { state: 'copied', ...result }
-    if (isFinal && written + removed === 0) {
+    const isNearlyEqual = changed.length <= CHANGES_FEW
+    if (!isFinal && (isNearlyEqual || pass === PASSES_MAX)) return { state: 'copied', ...result }
+    // The pass has compared every record of both sides, and nobody else changes either: what it wrote is read again.
+    if (isFinal && isNearlyEqual && (await haveSameRecords(source, fenced, changed))) {
       await markMoved(folder, target.name)
       await releaseDatabase(source, fenced)
       return { state: 'moved', ...result }

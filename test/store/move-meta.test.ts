@@ -5,9 +5,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
-import type { Meta, MetaEngine } from '../../src/meta/meta.ts'
+import type { Meta, MetaEngine, Minitransaction } from '../../src/meta/meta.ts'
 import { openFolder } from '../../src/server/compose.ts'
-import { copyRecords } from '../../src/server/copy-records.ts'
+import { copyRecords, haveSameRecords } from '../../src/server/copy-records.ts'
 import { moveMeta } from '../../src/server/move-meta.ts'
 import { FolderInUse, ownerFormat } from '../../src/store/commit/folder-ownership.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
@@ -69,6 +69,29 @@ test('a pass makes two engines equal, whatever the target had, and a second one 
   assert.deepEqual(await rowsOf(target), await rowsOf(source))
   assert.equal((await target.get(recordKey.owner()))?.value.toString(), 'own')
   assert.deepEqual(await copyRecords(source, target, () => {}), { records: 2000, written: 0, removed: 0 })
+})
+
+test('the keys that a pass changes are told, and a lost write among them is noticed', async () => {
+  const [source, target] = [await openMemoryMeta(), await openMemoryMeta()]
+  const [same, wanted, stale] = ['o-same', 'o-wanted', 'o-stale'].map(text => Buffer.from(text))
+  for (const [meta, keys] of [
+    [source, [same!, wanted!]],
+    [target, [same!, stale!]],
+  ] as const) {
+    for (const key of keys) await meta.commit({ checks: [], writes: [{ key, value: payload(20) }] })
+  }
+  for (const isLost of [true, false]) {
+    const changed: Buffer[] = []
+    const losing = { ...bound(target), commit: async (tx: Minitransaction) => isLost || target.commit(tx) }
+    await copyRecords(
+      source,
+      losing,
+      () => {},
+      key => void changed.push(key),
+    )
+    assert.deepEqual(changed.map(String).sort(), ['o-stale', 'o-wanted'])
+    assert.equal(await haveSameRecords(source, target, changed), !isLost)
+  }
 })
 
 test('records follow a server that writes; the end needs it stopped, and the folder is no store any more', () =>
