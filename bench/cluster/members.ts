@@ -1,4 +1,4 @@
-/** What membership costs PostgreSQL: each member reads the records of all and renews its own, one after the other. */
+/** The cost of membership for PostgreSQL: each member in turn reads the records of all and renews its own. */
 import { systemClock } from '../../src/lib/clock.ts'
 import { WRITER_BYTES } from '../../src/lib/ids.ts'
 import { systemRandom } from '../../src/lib/random.ts'

@@ -1,4 +1,4 @@
-/** What the clients ask for. */
+/** The requests of the clients. */
 import { randomBytes } from 'node:crypto'
 import type { Asked } from '../http/signed.ts'
 import { randomName } from '../scene.ts'
@@ -18,7 +18,7 @@ export interface Workload extends Pick<RawWork, 'kind' | 'bytes'> {
   readonly warmUp: number
   /** Requests of a turn; undefined: as many as there is time for. */
   readonly answers?: number
-  /** What is there before; puts by themselves where undefined. */
+  /** Objects that are there before; puts by themselves where undefined. */
   readonly before?: readonly Asked[]
   readonly asked: readonly Asked[]
 }

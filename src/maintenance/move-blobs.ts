@@ -261,7 +261,7 @@ export class BlobMover implements MaintenanceStep {
   }
 }
 
-/** What a driver needs to know to remove a file. */
+/** Enough for a driver to remove a file. */
 const SOLO: BlobLocation = { volume: undefined, offset: 0, length: 0, frameBytes: 0 }
 
 /** Like `Promise.all`, but nothing is still going on when it rejects. */

@@ -63,7 +63,7 @@ export class Reclaimer implements MaintenanceStep {
   async #releaseSome(): Promise<void> {
     const some = this.#collected.slice(0, RECORDS_PER_STEP)
     const rest = this.#collected.slice(RECORDS_PER_STEP)
-    // Whatever is left when a release throws is collected again.
+    // The rest is collected again if a release throws.
     this.#collected = []
     for (let at = 0; at < some.length; at += RELEASES_AT_ONCE) {
       const releases = some.slice(at, at + RELEASES_AT_ONCE).map(entry => this.#release(entry))

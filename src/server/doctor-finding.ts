@@ -1,4 +1,4 @@
-/** What `doctor` says about one thing it has looked at. */
+/** The judgement of `doctor` on one thing. */
 export interface DoctorFinding {
   readonly check: string
   readonly state: 'good' | 'odd' | 'bad'

@@ -48,7 +48,7 @@ export interface SharedMountParts {
   readonly report: (level: 'info' | 'error', text: string) => void
 }
 
-/** What this gateway knows of another one's file. */
+/** The state of another gateway's file, as this one has seen it. */
 interface Watched {
   /** Kept open: a client that caches attributes shows an old size to readers that have the file open. */
   file: DiskFile | undefined
@@ -227,7 +227,7 @@ export class SharedMount {
     if (this.#file === undefined) return
     const { disk, id, meta } = this.#parts
     await disk.remove(join(this.#folder, id.toString('hex')))
-    // What an expelled gateway leaves behind is removed by the next one that joins.
+    // Files of an expelled gateway are removed by the next one that joins.
     await meta.commit({ checks: [], writes: [{ key: clusterKey.probe(id), value: undefined }] }).catch(() => {})
   }
 }

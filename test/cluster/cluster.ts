@@ -143,7 +143,7 @@ export class Cluster {
     return this.gateways.filter(one => one !== gateway).map(({ host }) => host.address)
   }
 
-  /** What is wrong with the store. No gateway may run. */
+  /** The problems of the store. No gateway may run. */
   async faultsAtRest(): Promise<string[]> {
     const folder = join(this.#folder, 'at-rest')
     const wrong: string[] = []

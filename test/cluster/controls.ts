@@ -15,7 +15,7 @@ const APART_MS = 3_000
 const DIST = join(import.meta.dirname, '..', '..')
 
 interface Control {
-  /** What is replaced, and by what. */
+  /** The replaced expression and its replacement. */
   readonly change?: { readonly file: string; readonly from: string; readonly to: string }
   readonly options?: ClusterOptions
   provoke(target: Target): Promise<void>
@@ -33,7 +33,7 @@ const CONTROLS: Readonly<Record<string, Control>> = {
       to: 'renewal.passed[this.#kind] >= 0',
     },
     async provoke(target) {
-      // What others delete would be freed first.
+      // Other deletions would be freed first.
       await target.load.pause()
       await faultsOf(target)['delete what is being read']!()
     },

@@ -1,4 +1,4 @@
-/** What happens to a cluster while clients use it. Each fault ends by itself; the gateways may take longer. */
+/** Faults that a cluster suffers while clients use it. Each fault ends by itself; the gateways may take longer. */
 import type { Random } from '../../src/lib/random.ts'
 import { type Cluster, POOL, pause, until } from './cluster.ts'
 import type { GatewayProcess } from './gateways.ts'

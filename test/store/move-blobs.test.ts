@@ -136,7 +136,7 @@ test('a move that fails at any call to the disk loses nothing and goes on after 
     isComplete = ground.disk.calls - callsBefore < calls
     ground.disk.failAt(0)
     const wasMoved = (await stateOf(ground.meta)) === 'moved'
-    // What was not synced is gone.
+    // Unsynced writes are gone.
     const disk = ground.disk.powerCut(chance(calls))
     const again = await start({ ...ground, disk }, { to: NEW, from: OLD })
     await assertKept(again, kept)

@@ -43,7 +43,7 @@ export interface Leader {
   readonly term: number
 }
 
-/** What a member has last written to the shared folder, and what it has seen there of others. */
+/** The last token that a member has written to the shared folder, and those of others that it has seen there. */
 export interface MountProbe {
   readonly count: number
   readonly token: Buffer
