@@ -45,6 +45,8 @@ interface PackedBlob {
 export class BlobMover implements MaintenanceStep {
   readonly #context: StoreContext
   readonly #places: MovingPlaces
+  /** As this process found it first: the places of a process never change. */
+  #move: BlobsMove | undefined
   #round: Round | undefined
   #removals: Removal[] = []
   /** Copied and not yet recorded. */
@@ -65,8 +67,10 @@ export class BlobMover implements MaintenanceStep {
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    const { meta } = this.#context
-    if ((await readBlobsMove(meta))?.move.state !== 'moving') return 'idle'
+    const move = (await readBlobsMove(this.#context.meta))?.move
+    if (move?.state !== 'moving') return 'idle'
+    this.#move ??= move
+    if (!isSameMove(move, this.#move)) return 'idle'
     this.#round ??= await this.#begin()
     try {
       return await this.#advance(this.#round)
@@ -115,6 +119,22 @@ export class BlobMover implements MaintenanceStep {
     if (!(await writeBlobsMove(meta, read.entry, progress))) return
     this.#unrecorded = { blobs: 0, bytes: 0 }
     this.#recordedAt = clock.elapsed()
+  }
+
+  /**
+   * Throws unless this process may still remove copies. Names of solo blobs are the same in both places: a process that
+   * was suspended while another went on, or while the move was turned round, could remove the only copy. Committing the
+   * record as it is fails for a process that was expelled.
+   */
+  async #confirmMove(): Promise<void> {
+    const { meta } = this.#context
+    for (;;) {
+      const read = await readBlobsMove(meta)
+      if (read?.move.state !== 'moving' || !isSameMove(read.move, this.#move!)) {
+        throw new Error('the move of the blobs has ended or was turned round meanwhile')
+      }
+      if (await writeBlobsMove(meta, read.entry, read.move)) return
+    }
   }
 
   #count(bytes: number): void {
@@ -243,6 +263,7 @@ export class BlobMover implements MaintenanceStep {
     if (before === 'whole') return
     // A torn copy is replaced only by a whole one.
     if (before === 'damaged') await readThrough(source, id, location)
+    await this.#confirmMove()
     await target.remove(id, location)
     const copy = await target.write(id, source.read(id, location, 0, location.length), record.frameBytes)
     await readThrough(target, id, copy)
@@ -255,7 +276,10 @@ export class BlobMover implements MaintenanceStep {
     const passed = this.#removals.filter(({ epoch }) => epoch.hasPassed())
     if (passed.length === 0) return
     const isFreed = await this.#context.reclamationLock.free(async () => {
-      for (const { ids } of passed) for (const id of ids) await source.remove(id, SOLO)
+      for (const { ids } of passed) {
+        await this.#confirmMove()
+        await allDone(ids.map(id => source.remove(id, SOLO)))
+      }
     })
     if (isFreed) this.#removals = this.#removals.filter(removal => !passed.includes(removal))
   }
@@ -274,6 +298,9 @@ const locationOf = ({ volume, offset, storedLength, frameBytes }: BlobRecord): B
   ...{ volume, offset, frameBytes },
   length: storedLength,
 })
+
+const isSameMove = (one: BlobsMove, other: BlobsMove): boolean =>
+  one.from.id.equals(other.from.id) && one.to.id.equals(other.to.id)
 
 const isSamePlace = (one: BlobRecord, other: BlobRecord): boolean =>
   one.volume === other.volume && one.offset === other.offset

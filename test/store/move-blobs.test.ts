@@ -195,6 +195,51 @@ test('nothing is freed in the old place while a reader or a backup may use it', 
   await assertKept(store, kept)
 })
 
+test('a mover that was suspended while another completed the move removes no copy', async () => {
+  const ground = await freshGround()
+  const before = await start(ground, { to: OLD })
+  const kept = await fill(before)
+  await before.context.blobs.close()
+  const suspended = await start(ground, { to: NEW, from: OLD })
+  const { target } = suspended.context.blobs.moving!
+  const readTarget = target.read.bind(target)
+  let isResumed = false
+  target.read = async function* (...where) {
+    try {
+      yield* readTarget(...where)
+    } catch (error) {
+      if (!isResumed) await runUntilIdle(moverOf(await start(ground, { to: NEW, from: OLD })))
+      isResumed = true
+      throw error
+    }
+  }
+  await assert.rejects(runUntilIdle(moverOf(suspended)), /has ended or was turned round/)
+  assert.equal(isResumed, true)
+  await assertKept(await start(ground, { to: NEW }), kept)
+})
+
+test('a mover that was suspended while the move was turned round removes no copy', async () => {
+  const ground = await freshGround()
+  const before = await start(ground, { to: OLD })
+  const kept = await fill(before)
+  await before.context.blobs.close()
+  const suspended = await start(ground, { to: NEW, from: OLD })
+  const pin = suspended.context.readers.enter()
+  const stale = moverOf(suspended)
+  await runUntilIdle(stale)
+  assert.equal(stale.isWaiting, true)
+  const back = await start(ground, { to: OLD, from: NEW })
+  const pinBack = back.context.readers.enter()
+  const mover = moverOf(back)
+  await runUntilIdle(mover)
+  suspended.context.readers.leave(pin)
+  await runUntilIdle(stale)
+  back.context.readers.leave(pinBack)
+  await runUntilIdle(mover)
+  assert.equal(await stateOf(ground.meta), 'moved')
+  await assertKept(await start(ground, { to: OLD }), kept)
+})
+
 test('a damaged blob keeps the move from being complete until its object is deleted', async () => {
   const ground = await freshGround()
   const before = await start(ground, { to: OLD })
