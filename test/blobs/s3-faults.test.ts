@@ -1,12 +1,14 @@
 /** Blobs in an S3 store that fails: nothing is acknowledged that is not stored, and nothing wrong is read. */
 import assert from 'node:assert/strict'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type Blobs, DiskFull } from '../../src/blobs/blobs.ts'
 import type { FaultEffect } from '../../src/embedded/api.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { EngineUnavailable } from '../../src/lib/engine-unavailable.ts'
 import { idOf, payload, readAll } from './fixture.ts'
-import { BELOW_PREFIX, collected, type StoreBelow, withStoreBelow } from './s3-fixture.ts'
+import { BELOW_PREFIX, collected, placeOf, type StoreBelow, withStoreBelow } from './s3-fixture.ts'
 
 const FEW = { retries: { attemptsMax: 4 }, clock: { ...systemClock, sleep: async () => {} } }
 const SOLO = 2 * 2 ** 20
@@ -144,4 +146,40 @@ test('closing waits for writes in progress, and refuses new ones', () =>
     const location = await writing
     await assert.rejects(blobs.write(idOf(2), [payload(10)]), /closed/)
     assert(payload(9000).equals(await readAll(open(), idOf(1), location)))
+  }))
+
+/** Forwards to the store below. Completions are not forwarded: the first gets no response, later ones a false 200. */
+async function falseCompletions(endpoint: string): Promise<{ readonly url: string; readonly close: () => void }> {
+  let completions = 0
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, url = '', headers } = incoming
+    if (method === 'POST' && url.includes('uploadId=')) {
+      if (++completions === 1) incoming.socket.destroy()
+      else outgoing.end('<CompleteMultipartUploadResult/>')
+      return
+    }
+    const onward = request(new URL(url, endpoint), { method: method!, headers }, response => {
+      outgoing.writeHead(response.statusCode!, response.headers)
+      response.pipe(outgoing)
+    })
+    onward.on('error', () => outgoing.destroy())
+    incoming.pipe(onward)
+  })
+  await new Promise<void>(resolve => proxy.listen(0, '127.0.0.1', resolve))
+  const close = (): void => {
+    proxy.close()
+    proxy.closeAllConnections()
+  }
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, close }
+}
+
+test('a repeated completion that the store acknowledges without storing the object is not believed', () =>
+  below(async ({ hf, open }) => {
+    const proxy = await falseCompletions(hf.endpoint)
+    try {
+      const blobs = open({ place: placeOf(proxy.url) })
+      await assert.rejects(blobs.write(idOf(1), [payload(LONG)]), /has lost an upload in progress/)
+    } finally {
+      proxy.close()
+    }
   }))

@@ -81,11 +81,13 @@ const onStore = (other: OtherStore, use: (ground: Ground) => Promise<void>): Pro
     }
   })
 
-async function withServer(data: string, place: string, use: (client: S3Client) => Promise<void>): Promise<void> {
+type Use = (client: S3Client, log: () => string) => Promise<void>
+
+async function withServer(data: string, place: string, use: Use): Promise<void> {
   const server = await spawnServer(['--data', data, '--blobs', place, '--workers', '2', '--buckets', BUCKET], ENV)
   const client = clientOf(server)
   try {
-    await use(client)
+    await use(client, server.errors)
   } finally {
     client.close()
     assert.equal(await server.stop(), 0, server.errors())
@@ -118,7 +120,7 @@ export function serverRounds(other: OtherStore): void {
     onStore(other, async ({ below, folder }) => {
       const [data, place] = [join(folder, 'data'), below.newPlace()]
       const acknowledged = new Map<string, Buffer>()
-      await withServer(data, place, async client => {
+      await withServer(data, place, async (client, log) => {
         let isOver = false
         let written = 0
         const write = async (worker: number): Promise<void> => {
@@ -147,7 +149,9 @@ export function serverRounds(other: OtherStore): void {
         await Promise.all(writers)
         assert(acknowledged.size > 8, `${acknowledged.size} of ${written} writes were acknowledged`)
         for (const [key, bytes] of acknowledged) {
-          assert((await client.request({ method: 'GET', key })).body.equals(bytes), `${key} is as acknowledged`)
+          const read = await client.request({ method: 'GET', key }).catch((error: Error) => error)
+          assert(!(read instanceof Error), `${key} is there: ${String(read)}\n${log()}`)
+          assert(read.body.equals(bytes), `${key} is as acknowledged`)
         }
       })
       await command('fsck', '--deep', '--data', data, '--blobs', place)

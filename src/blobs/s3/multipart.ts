@@ -83,8 +83,8 @@ export class MultipartUpload {
   }
 
   /**
-   * Makes the object appear. `isWhole` reads it back: after a lost response the upload may be gone because it was
-   * completed.
+   * Makes the object appear. After a lost response `isWhole` reads it back: the upload may be gone because it was
+   * completed, and some stores acknowledge a repetition although they died before they had assembled the object.
    */
   async complete(isWhole: () => Promise<boolean>): Promise<void> {
     const body = renderXml({
@@ -99,13 +99,16 @@ export class MultipartUpload {
       },
     })
     await this.#store.creating(this.#name, async (headers, isRepeated) => {
+      let refusal: RequestRefused | undefined
       try {
         await this.#completeOnce(body, headers)
+        if (!isRepeated) return
       } catch (error) {
         if (!(error instanceof RequestRefused) || error.code !== 'NoSuchUpload') throw error
-        if (isRepeated && (await isWhole())) return
-        throw new EngineUnavailable(`the blob store at ${this.#store.host} has lost an upload in progress`, error)
+        refusal = error
       }
+      if (isRepeated && (await isWhole())) return
+      throw new EngineUnavailable(`the blob store at ${this.#store.host} has lost an upload in progress`, refusal)
     })
     if (this.#mayHaveTwin) await dropUploads(this.#store, this.#name).catch(() => {})
   }
