@@ -1,7 +1,7 @@
 /** Authenticates the administrator of a request; all other callers get the same refusal. */
 import { authenticate } from '../auth/authenticate.ts'
-import { ACCESS_KEY_CHARACTERS_MAX, type Authenticated, type Authentication } from '../auth/authentication.ts'
-import { claimedCredential } from '../auth/claim.ts'
+import type { Authenticated, Authentication } from '../auth/authentication.ts'
+import { ACCESS_KEY_CHARACTERS_MAX, claimedCredential } from '../auth/claim.ts'
 import { checkedBody } from '../auth/payload.ts'
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
 import type { RawRequest } from '../http/raw-request.ts'

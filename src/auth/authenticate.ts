@@ -5,9 +5,23 @@
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Credential } from '../model/caller.ts'
+import { callerOf } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { isRegionName } from '../rules/naming.ts'
-import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
+import type { Authenticated, Authentication } from './authentication.ts'
+import {
+  findCredential,
+  headerClaim,
+  isPresigned,
+  oldQuerySignature,
+  otherScheme,
+  type ParsedSignature,
+  queryClaim,
+} from './claim.ts'
+import { announcedPayload, anonymousPayload, payloadRule } from './payload.ts'
+import { authFault } from './refusal.ts'
+import { queryIn, SCHEMES, type Scheme } from './schemes.ts'
+import { authenticateV2 } from './signature-v2.ts'
 import {
   type Canonical,
   canonicalFields,
@@ -15,15 +29,16 @@ import {
   canonicalRequest,
   escapedPath,
   type HeaderFields,
+  hmac,
+  isoText,
+  type Scope,
   type SignedHeaders,
-} from './canonical.ts'
-import { headerClaim, isPresigned, oldQuerySignature, otherScheme, type ParsedSignature, queryClaim } from './claim.ts'
-import { announcedPayload, anonymousPayload, payloadRule } from './payload-rule.ts'
-import { authFault } from './refusal.ts'
-import { queryIn, SCHEMES, type Scheme } from './schemes.ts'
-import { authenticateV2 } from './signature-v2.ts'
-import { hmac, type Scope, type SigningKey, sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
-import { isoText } from './timestamps.ts'
+  type SigningKey,
+  sameSignature,
+  scopeOf,
+  sha256Hex,
+  signingKey,
+} from './signing.ts'
 
 export const SKEW_MS_MAX = 900_000
 

@@ -1,8 +1,7 @@
 /** Input and result of authentication, common to all signature versions. */
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Caller, Credential } from '../model/caller.ts'
-import { Fault } from '../model/faults.ts'
-import type { PayloadRule } from './payload-rule.ts'
+import type { PayloadRule } from './payload.ts'
 import type { Scheme } from './schemes.ts'
 
 export interface Authentication {
@@ -35,26 +34,3 @@ export interface Authenticated {
 
 /** The neutral names that policies use. */
 export type SignatureVersion = 'SVC4-HMAC-SHA256' | 'AWS'
-
-/** Longer access keys are not looked up. */
-export const ACCESS_KEY_CHARACTERS_MAX = 128
-
-export function findCredential(
-  accessKey: string,
-  by: Pick<Authentication, 'findCredential'>,
-): MaybePromise<Credential> {
-  const found = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
-  return found instanceof Promise
-    ? found.then(credential => requireCredential(accessKey, credential))
-    : requireCredential(accessKey, found)
-}
-
-function requireCredential(accessKey: string, credential: Credential | undefined): Credential {
-  if (credential === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
-  return credential
-}
-
-export function callerOf(credential: Credential): Caller {
-  const { account, user, accessKey } = credential
-  return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
-}

@@ -5,8 +5,17 @@
 import { createHash, type Hash } from 'node:crypto'
 import { BodyDigest } from '../digest/body-digest.ts'
 import { Fault } from '../model/faults.ts'
-import type { SignatureChain } from './payload-rule.ts'
-import { EMPTY_SHA256, hmac, sameSignature, sha256Hex } from './signing.ts'
+import type { Scheme } from './schemes.ts'
+import { EMPTY_SHA256, hmac, type SigningKey, sameSignature, sha256Hex } from './signing.ts'
+
+/** Each chunk's signature covers the one before; the first covers the signature of the request itself. */
+export interface SignatureChain {
+  readonly scheme: Scheme
+  readonly key: SigningKey
+  readonly scope: string
+  readonly timestamp: string
+  readonly seed: string
+}
 
 /** A longer chunk is hashed beside the event loop. */
 const LOOP_BYTES_MAX = 256 * 1024

@@ -4,9 +4,20 @@
  * a bad signature ends it with a fault.
  */
 import { Fault } from '../model/faults.ts'
-import { ChunkSignatures } from './chunk-signatures.ts'
-import type { ChunkRule } from './payload-rule.ts'
+import { ChunkSignatures, type SignatureChain } from './chunk-signatures.ts'
 import { parseTrailers, TRAILER_BYTES_MAX } from './trailers.ts'
+
+/** How a chunked body must be checked. */
+export interface ChunkRule {
+  readonly kind: 'chunks'
+  /** Undefined for unsigned chunks. */
+  readonly chain: SignatureChain | undefined
+  /** Lower-case names of the required trailers, each exactly once; undefined when trailers are not allowed. */
+  readonly declared: ReadonlySet<string> | undefined
+  /** Filled with the trailers once the body has been read to its end. */
+  readonly trailers: Map<string, string>
+  readonly decodedLength: number
+}
 
 const LINE_BYTES_MAX = 1024
 const LF = 0x0a

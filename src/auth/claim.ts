@@ -3,18 +3,23 @@
  * same values in different places and report errors differently.
  */
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Credential } from '../model/caller.ts'
 import { Fault, type FaultDetails } from '../model/faults.ts'
+import type { Authentication } from './authentication.ts'
+import { authFault } from './refusal.ts'
+import { type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
 import {
+  basicTimestamp,
   canonicalPairs,
+  dateHeader,
   decodeCanonical,
   type HeaderFields,
   type QueryPair,
   type SignedHeaders,
   signedHeadersIn,
-} from './canonical.ts'
-import { authFault } from './refusal.ts'
-import { type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
-import { basicTimestamp, dateHeader, type Timestamp } from './timestamps.ts'
+  type Timestamp,
+} from './signing.ts'
 
 export interface ClaimedScope {
   readonly accessKey: string
@@ -43,6 +48,24 @@ export function claimedScope(credential: string): ClaimedScope | undefined {
   if (parts.length !== 5 || parts.includes('')) return undefined
   const [accessKey, date, region, service, terminator] = parts as [string, string, string, string, string]
   return { accessKey, date, region, service, terminator }
+}
+
+/** Longer access keys are not looked up. */
+export const ACCESS_KEY_CHARACTERS_MAX = 128
+
+export function findCredential(
+  accessKey: string,
+  by: Pick<Authentication, 'findCredential'>,
+): MaybePromise<Credential> {
+  const found = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
+  return found instanceof Promise
+    ? found.then(credential => requireCredential(accessKey, credential))
+    : requireCredential(accessKey, found)
+}
+
+function requireCredential(accessKey: string, credential: Credential | undefined): Credential {
+  if (credential === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
+  return credential
 }
 
 const headerMalformed = (reason: string, detail: FaultDetails = {}): Fault =>

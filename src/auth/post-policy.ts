@@ -2,15 +2,16 @@
  * G5. A POST form is authenticated by a signed policy, which says which forms it allows. The fields are passed in as
  * they will be used: those before the file, with the file's name already substituted in the key.
  */
+
+import { callerOf } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { checkScope } from './authenticate.ts'
-import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
-import { claimedScope, expectedCredential, otherScheme } from './claim.ts'
+import type { Authenticated, Authentication } from './authentication.ts'
+import { claimedScope, expectedCredential, findCredential, otherScheme } from './claim.ts'
 import { evaluatePolicy, type FormFields, type LengthRange, parsePolicy } from './policy-document.ts'
 import { authFault } from './refusal.ts'
 import { isSignatureV2 } from './signature-v2.ts'
-import { derivedKey, hmac, sameSignature } from './signing.ts'
-import { basicTimestamp } from './timestamps.ts'
+import { basicTimestamp, derivedKey, hmac, sameSignature } from './signing.ts'
 
 export interface PostForm {
   /** The bucket of the request, whatever the form's fields say. */

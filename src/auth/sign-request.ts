@@ -1,9 +1,17 @@
 /** Signs requests as a client, for the commands that call a server. */
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
-import { canonicalFields, canonicalPairs, canonicalRequest, signedHeadersIn } from './canonical.ts'
 import { queryIn, type Scheme } from './schemes.ts'
-import { hmac, scopeOf, sha256Hex, signingKey } from './signing.ts'
-import { basicText } from './timestamps.ts'
+import {
+  basicText,
+  canonicalFields,
+  canonicalPairs,
+  canonicalRequest,
+  hmac,
+  scopeOf,
+  sha256Hex,
+  signedHeadersIn,
+  signingKey,
+} from './signing.ts'
 
 export interface KeyPair {
   readonly accessKey: string

@@ -7,13 +7,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { headerValues, type RawRequest, trimmed } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Credential } from '../model/caller.ts'
+import { callerOf } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
-import { escapedPath, type HeaderFields } from './canonical.ts'
-import { announcedPayload, type PayloadRule, payloadRule } from './payload-rule.ts'
+import type { Authenticated, Authentication } from './authentication.ts'
+import { findCredential } from './claim.ts'
+import { announcedPayload, type PayloadRule, payloadRule } from './payload.ts'
 import { authFault } from './refusal.ts'
 import { queryIn } from './schemes.ts'
-import { isoText } from './timestamps.ts'
+import { escapedPath, type HeaderFields, isoText } from './signing.ts'
 
 /**
  * Parameters that the signature covers. The list has every parameter that selects an operation, including those newer

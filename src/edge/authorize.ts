@@ -1,5 +1,5 @@
 /** Collects the facts that an access decision needs, and asks the evaluator. */
-import { dateHeader } from '../auth/timestamps.ts'
+import { dateHeader } from '../auth/signing.ts'
 import { headerValues } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Bucket } from '../model/bucket.ts'

@@ -51,3 +51,9 @@ export function actorOf(caller: Caller, request: string): Actor {
 
 /** The owner of objects written without a signature. */
 export const ANONYMOUS_CANONICAL_ID = '65a011a29cdf8ec533ec3d1ccaae921c'
+
+/** The caller that a verified credential proves. */
+export function callerOf(credential: Credential): Caller {
+  const { account, user, accessKey } = credential
+  return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
+}
