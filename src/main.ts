@@ -3,26 +3,17 @@
 import cluster from 'node:cluster'
 import { readConfig, serveHelp } from './server/config.ts'
 import { firstSteps } from './server/first-steps.ts'
-import { type Logger, withLogLevel } from './server/log.ts'
+import { type Logger, ServerLog, withLogLevel } from './server/log.ts'
 import type { RunningServer } from './server/rejoining-server.ts'
-import { ServerLog } from './server/server-log.ts'
 import { exitOf, startServer } from './server/start-server.ts'
 import { runWorker } from './server/worker-process.ts'
 import { VERSION } from './version.ts'
 
 const VERSION_WORDS = ['version', '--version', '-v', '-V']
 const STOP_MS_MAX = 30_000
-/** Time for the response to be sent before the process exits. */
-const LAST_WORDS_MS = 100
 
 const log = new ServerLog(process.stderr, process.env)
 process.on('exit', () => log.flush())
-
-const logger: Logger = {
-  log: line => log.write(line),
-  notice: line => log.notice(line),
-  abort: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
-}
 
 /** Everything but serving. Loaded only when asked for: a server does not need it. */
 async function command(words: readonly string[]): Promise<void> {
@@ -51,11 +42,11 @@ async function main(): Promise<void> {
   let stop: (signal: NodeJS.Signals) => void = () => process.exit(0)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
   log.use(config)
-  const running = await startServer(config, logger)
-  const told = withLogLevel(config.logLevel, logger)
-  stop = stopOnce(running, told)
-  process.on('SIGHUP', () => void reload(running, told))
-  told.log({ level: 'info', message: 'ready', url: running.url, console: running.consoleUrl })
+  const running = await startServer(config, log)
+  const logger = withLogLevel(config.logLevel, log)
+  stop = stopOnce(running, logger)
+  process.on('SIGHUP', () => void reload(running, logger))
+  logger.log({ level: 'info', message: 'ready', url: running.url, console: running.consoleUrl })
   log.flush()
   // Last, so that its reader can do anything, including stopping the server.
   process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)
@@ -99,7 +90,7 @@ async function reload(running: RunningServer, { log }: Logger): Promise<void> {
   }
 }
 
-if (cluster.isWorker) runWorker(logger, config => log.use(config))
+if (cluster.isWorker) runWorker(log, config => log.use(config))
 else
   main().catch((error: unknown) => {
     const { code, line } = exitOf(error)

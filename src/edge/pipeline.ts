@@ -185,8 +185,7 @@ export class Pipeline {
           successHeaders,
           reportDamage: error => this.#parts.onError(error, exchange.requestId),
         })
-        const unread = checkUnreadBody(operation, state.request, state.body)
-        if (unread !== undefined) await unread
+        if (!onlyReads(operation) || state.body.mayDiffer) await checkUnreadBody(operation, state.request, state.body)
         const running = operation.run(context, input)
         const { expired } = session
         const bounded =

@@ -16,13 +16,12 @@ import { checkBucketName } from '../rules/naming.ts'
 import { ensureAccounts } from '../server/accounts.ts'
 import type { ServerParts } from '../server/compose.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../server/embedded-store.ts'
-import type { Logger } from '../server/log.ts'
+import { type Logger, ServerLog } from '../server/log.ts'
 import { Maintenance, maintenanceTasks, sweepTask, usageTask } from '../server/maintenance.ts'
 import { listenerOver, pipelineFor } from '../server/object-api.ts'
 import { ensureBucket } from '../server/prepare.ts'
 import { checkRuntime } from '../server/runtime-check.ts'
 import { copyTask } from '../server/second-copy.ts'
-import { ServerLog } from '../server/server-log.ts'
 import { generateAccessKey } from '../store/identity/accounts.ts'
 import { IdentityCache, type RootKey } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
@@ -63,7 +62,7 @@ interface Setting {
 
 function loggerOf({ log }: HoldfastOptions): Logger {
   const errors = new ServerLog(process.stderr, process.env)
-  const inform = log ?? (line => void (line.level === 'error' && errors.write(line)))
+  const inform = log ?? (line => void (line.level === 'error' && errors.log(line)))
   return {
     log: inform,
     notice: () => {},

@@ -42,7 +42,7 @@ export class ClientConnection implements PendingWait {
   constructor(socket: Socket, timeouts: Timeouts) {
     this.socket = socket
     this.#timeouts = timeouts
-    this.#quietSince = timeouts.now()
+    this.#quietSince = timeouts.clock.now()
   }
 
   /** Cached, because a closed socket no longer knows its address. */
@@ -60,12 +60,12 @@ export class ClientConnection implements PendingWait {
 
   /** Called when a response of this size has been handed to the socket; the client may not have read it. */
   sent(bytes: number): void {
-    if (bytes > LARGE_BYTES) this.#largeSentAt = this.#timeouts.now()
+    if (bytes > LARGE_BYTES) this.#largeSentAt = this.#timeouts.clock.now()
   }
 
   /** A pipelining client may not have read the previous response; closing now would lose it. */
   get mayHaveUnreadResponse(): boolean {
-    return this.#timeouts.now() - this.#largeSentAt <= FRESH_MS
+    return this.#timeouts.clock.now() - this.#largeSentAt <= FRESH_MS
   }
 
   /**
@@ -105,7 +105,7 @@ export class ClientConnection implements PendingWait {
     const last = this.#underWay.pop()!
     const at = this.#underWay.indexOf(request)
     if (at >= 0) this.#underWay[at] = last
-    this.#quietSince = this.#timeouts.now()
+    this.#quietSince = this.#timeouts.clock.now()
     this.#refuseAtLast()
     // Node would keep the connection for another request.
     if (this.#isLast && !this.isBusy) this.socket.destroySoon()

@@ -119,7 +119,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
       return Promise.reject(error)
     }
     this.#pace ??= new TransferRate()
-    this.#pace.wait(this.#timeouts.now())
+    this.#pace.wait(this.#timeouts.clock.now())
     this.#timeouts.begin(this)
     return new Promise((resolve, reject) => {
       this.#refuse = fault => {
@@ -157,7 +157,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   #stopWaiting(): void {
     this.#wake = ignore
     this.#refuse = ignore
-    this.#pace?.arrived(this.#timeouts.now(), this.#unpaced)
+    this.#pace?.arrived(this.#timeouts.clock.now(), this.#unpaced)
     this.#unpaced = 0
     this.#timeouts.end(this)
   }
@@ -183,7 +183,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     await this.#stop()
     return new Promise(resolve => {
       if (this.#cut !== undefined || socket.destroyed) return resolve()
-      const since = this.#timeouts.now()
+      const since = this.#timeouts.clock.now()
       const wait: PendingWait = { isOver: now => now - since >= ms, expire: () => done() }
       let bytes = 0
       const count = (chunk: Buffer): void => {

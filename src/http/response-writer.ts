@@ -30,7 +30,7 @@ function happens(
 ): Promise<void> {
   const { response, socket, timeouts } = on
   return new Promise(resolve => {
-    const since = timeouts.now()
+    const since = timeouts.clock.now()
     const wait: PendingWait = {
       // A response queued behind another has no socket yet and cannot drain.
       isOver: now => response.socket !== null && now - since >= TIMEOUTS.responseStallMs,
@@ -81,9 +81,9 @@ export class ResponseWriter {
 
   async #write(piece: Buffer): Promise<void> {
     this.bytes += piece.length
-    const since = this.#timeouts.now()
+    const since = this.#timeouts.clock.now()
     if (!this.#response.write(piece)) await this.#happens('drain')
-    const isFast = this.#timeouts.now() - since < FAST_MS
+    const isFast = this.#timeouts.clock.now() - since < FAST_MS
     this.#stride = isFast ? Math.min(2 * this.#stride, STRIDE_BYTES_MAX) : STRIDE_BYTES_MIN
   }
 

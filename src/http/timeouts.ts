@@ -27,15 +27,11 @@ export interface PendingWait {
 }
 
 export class Timeouts {
-  readonly #clock: Clock
+  readonly clock: Clock
   readonly #waits = new Set<PendingWait>()
 
   constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  now(): number {
-    return this.#clock.now()
+    this.clock = clock
   }
 
   begin(wait: PendingWait): void {
@@ -48,7 +44,7 @@ export class Timeouts {
 
   /** Expires every overdue wait. */
   check(): void {
-    const now = this.now()
+    const now = this.clock.now()
     for (const wait of this.#waits) {
       if (!wait.isOver(now)) continue
       this.#waits.delete(wait)

@@ -51,9 +51,9 @@ export function listFromHeaders(
   owners: Owners,
 ): Grant[] | undefined {
   const sent = aclHeaders(ctx)
+  if (sent.canned === undefined && !sent.hasGrantHeaders) return undefined
   checkOneHeaderKind(sent)
   if (sent.canned !== undefined) return expandCanned(readCanned(sent.canned, allowed), owners)
-  if (!sent.hasGrantHeaders) return undefined
   return resolveGrants(readGrantHeaders(sent.grants), directoryOf(ctx.accounts), 'header')
 }
 

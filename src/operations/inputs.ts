@@ -1,9 +1,8 @@
 /** Decoders for the fields of an input. Each validates one value and refuses it with a fault that names it. */
 import { Fault } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
-import { parseEtags } from '../rules/etag.ts'
+import { type Precondition, parseEtags } from '../rules/conditional-requests.ts'
 import { LIMITS } from '../rules/limits.ts'
-import type { Precondition } from '../rules/precondition.ts'
 import type { OperationContext } from './context.ts'
 import type { Decoder } from './operation.ts'
 

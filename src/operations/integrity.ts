@@ -47,11 +47,11 @@ function noneOfTheAnnounced(): Fault {
 }
 
 /** R104, R112. At most one checksum, by header or trailer. */
-function saidOf(request: RequestView, { announced: trailers }: IncomingBody): DeclaredChecksums {
+function declaredChecksums(request: RequestView, { announced: trailers }: IncomingBody): DeclaredChecksums {
   const md5 = request.header('content-md5')
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
   const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))
-  const claim = checksumClaim(sent, false)
+  const claim = sent.length === 0 ? undefined : checksumClaim(sent, false)
   const [trailer, another] = trailers.filter(name => name.startsWith(TRAILER))
   const sdk = request.header(':sdk-checksum-algorithm')
   const announced = sdk === undefined ? undefined : checksumAlgorithm(sdk)
@@ -68,7 +68,7 @@ export function checkClaims({
   body,
   behavior,
 }: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
-  if (!saidOf(request, body).isOther) return
+  if (!declaredChecksums(request, body).isOther) return
   if (behavior.otherChecksum === 'InvalidRequest') throw noneOfTheAnnounced()
   const reason = `The checksum is of another algorithm than ${headerName('sdk-checksum-algorithm')} announces.`
   throw new Fault('BadDigest', { reason })
@@ -77,7 +77,7 @@ export function checkClaims({
 /** For a part S3 uses the algorithm chosen at creation and ignores the announcement. */
 export function checkPartClaims(ctx: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
   if (ctx.behavior.otherChecksum === 'InvalidRequest') checkClaims(ctx)
-  else saidOf(ctx.request, ctx.body)
+  else declaredChecksums(ctx.request, ctx.body)
 }
 
 /** R80. The object's checksum is computed from those the client sent, so each part needs one. */
@@ -85,7 +85,7 @@ export function requirePartChecksum(
   { request, body }: Pick<OperationContext, 'request' | 'body'>,
   of: UploadChecksum,
 ): void {
-  if (of.type !== 'COMPOSITE' || saidOf(request, body).algorithm !== undefined) return
+  if (of.type !== 'COMPOSITE' || declaredChecksums(request, body).algorithm !== undefined) return
   throw otherThanDeclared(of.algorithm, 'null')
 }
 
@@ -100,7 +100,7 @@ function otherThanDeclared(declared: ChecksumAlgorithm, sent: string): Fault {
  * upload is always computed, and no other may be claimed.
  */
 export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): IntegrityClaims {
-  const { md5: wantedMd5, claim, trailer, algorithm: claimed } = saidOf(request, body)
+  const { md5: wantedMd5, claim, trailer, algorithm: claimed } = declaredChecksums(request, body)
   if (declared !== undefined && claimed !== undefined && claimed !== declared) {
     throw otherThanDeclared(declared, claimed.toLowerCase())
   }

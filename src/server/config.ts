@@ -20,7 +20,7 @@ import type { ClusterSettings } from './cluster-keyring.ts'
 import { checkMemory } from './config-memory.ts'
 import { secretFrom, secretIn } from './config-secrets.ts'
 import { checkVariables } from './config-variables.ts'
-import { isLogLevel, type LogLevel } from './log.ts'
+import { isLogLevel, type LogFormat, type LogLevel } from './log.ts'
 import { type HostAndPort, type RootCredentials, rootKeyFrom } from './root-key.ts'
 import { tracingFrom } from './tracing.ts'
 
@@ -68,7 +68,7 @@ export interface Config {
   readonly auditLog: string | undefined
   readonly logLevel: LogLevel
   /** `auto`: text on a terminal, JSON otherwise. */
-  readonly logFormat: 'auto' | 'text' | 'json'
+  readonly logFormat: LogFormat
   readonly tracing: TracerOptions | undefined
   /** D24. Customer-provided keys are refused over plain HTTP. */
   readonly tlsForCustomerKeys: boolean
@@ -173,7 +173,7 @@ const level: Read<LogLevel> = (value, flag) => {
   return value
 }
 
-const logFormat: Read<Config['logFormat']> = (value, flag) => {
+const logFormat: Read<LogFormat> = (value, flag) => {
   if (value === 'auto' || value === 'text' || value === 'json') return value
   throw new BadConfig(`--${flag} is auto, text or json, not ${value}`)
 }

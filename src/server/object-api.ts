@@ -7,9 +7,9 @@ import type { Certificate } from '../http/listen.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { OPERATIONS } from '../operations/index.ts'
-import { AuthorizationStale, REMOTE_LIMITS, RecordCache } from '../store/commit/authorized-view.ts'
+import { AuthorizationStale } from '../store/commit/authorized-view.ts'
 import type { IdentityCache } from '../store/identity/identity-cache.ts'
-import { CurrentFacts, RequestStart } from '../store/request-session.ts'
+import { CurrentFacts, requestStarts } from '../store/request-session.ts'
 import type { Store } from '../store/store.ts'
 import { ExchangeRecorder, type RecorderSinks } from '../telemetry/exchange-recorder.ts'
 import { isFatal, type Logger } from './log.ts'
@@ -35,18 +35,13 @@ export interface ServingParts {
   readonly interfere?: FaultInjector
   readonly logger: Logger
   /** Further recorders of requests. */
-  readonly sinks?: Omit<RecorderSinks, 'log'>
+  readonly sinks?: Omit<RecorderSinks, 'logger'>
 }
 
 export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate' | 'sinks'>): Pipeline {
   const { store, directory, clock, region, baseHosts, website, logger } = serving
-  const { remote } = store.context.meta
-  const cache = remote === undefined ? new RecordCache() : new RecordCache(REMOTE_LIMITS)
   return new Pipeline({
-    begin(target, onlyReads) {
-      const start = new RequestStart(store, cache, directory, onlyReads)
-      return remote === undefined ? start : start.readAhead(remote, { ...target, onlyReads })
-    },
+    begin: requestStarts(store, directory),
     facts: new CurrentFacts(store),
     isStale: error => error instanceof AuthorizationStale,
     operations: OPERATIONS,
@@ -79,7 +74,7 @@ export function listenerOver(
     pipeline,
     clock,
     random,
-    recorder: new ExchangeRecorder({ ...sinks, log: line => logger.log(line) }),
+    recorder: new ExchangeRecorder({ ...sinks, logger }),
     onError: (error, requestId) =>
       logger.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) }),
   })

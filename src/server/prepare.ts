@@ -125,7 +125,7 @@ export async function prepare(config: Config, logger: Logger, others = NO_PEERS)
     : await openFolder({ ...folderOptions(config, logger), others, membershipEvents: events(logger) })
   const { store } = folder
   try {
-    const key = await rootKey(config, logger.notice, store.context.meta)
+    const key = await rootKey(config, line => logger.notice(line), store.context.meta)
     await ensureAccounts(store, given, config.accounts)
     await ensureBuckets(store, config.buckets)
     const { have, strict } = config.namedKeys

@@ -20,7 +20,7 @@ import type { Logger } from './log.ts'
 const DELIVER_MS = 60_000
 
 export interface RequestRecorders {
-  readonly sinks: Omit<RecorderSinks, 'log'>
+  readonly sinks: Omit<RecorderSinks, 'logger'>
   samples(): Promise<Sample[]>
   /** Reopens files that log rotation may have moved. */
   reopen(): void

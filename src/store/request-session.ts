@@ -6,9 +6,14 @@ import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { ObjectFacts } from '../rules/access/evaluate.ts'
 import { isBucketName } from '../rules/naming.ts'
-import { findBucket } from './buckets/bucket-record.ts'
-import { AuthorizedView, type ReadAhead, type RecordCache, RepeatableReads } from './commit/authorized-view.ts'
-import type { StoredVersion } from './commit/decoded-records.ts'
+import {
+  AuthorizedView,
+  REMOTE_LIMITS,
+  type ReadAhead,
+  RecordCache,
+  RepeatableReads,
+} from './commit/authorized-view.ts'
+import { findBucket, type StoredVersion } from './commit/stored-records.ts'
 import type { TransactionContext } from './commit/transaction.ts'
 import { TransactionDeadline } from './commit/transaction-deadline.ts'
 import type { IdentityCache, IdentitySnapshot } from './identity/identity-cache.ts'
@@ -169,7 +174,7 @@ export class RequestSession {
 }
 
 /** A request before its caller is known. */
-export class RequestStart {
+class RequestStart {
   readonly #store: Store
   readonly #cache: RecordCache
   readonly #directory: IdentityCache
@@ -207,5 +212,18 @@ export class RequestStart {
   /** The operation has run; handles it opened stay open. */
   end(): void {
     this.#pin?.end()
+  }
+}
+
+/** Begins each request on a store; they share a cache of the records that authorization reads. */
+export function requestStarts(
+  store: Store,
+  directory: IdentityCache,
+): (target: Omit<RequestTarget, 'onlyReads'>, onlyReads: boolean) => MaybePromise<RequestStart> {
+  const { remote } = store.context.meta
+  const cache = remote === undefined ? new RecordCache() : new RecordCache(REMOTE_LIMITS)
+  return (target, onlyReads) => {
+    const start = new RequestStart(store, cache, directory, onlyReads)
+    return remote === undefined ? start : start.readAhead(remote, { ...target, onlyReads })
   }
 }

@@ -6,8 +6,9 @@
 
 import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { RequestState } from '../edge/request-state.ts'
+import type { Bucket } from '../model/bucket.ts'
 import { NO_ATTRIBUTES } from '../model/version.ts'
-import { isLogged, logTarget } from '../operations/documents/logging.ts'
+import { logTarget } from '../operations/documents/logging.ts'
 import { sealingFor } from '../operations/object/encryption.ts'
 import { expandCanned } from '../rules/access/acl.ts'
 import type { Store } from '../store/store.ts'
@@ -31,9 +32,8 @@ export class AccessLog {
     this.#onError = onError
   }
 
-  ended(state: RequestState, exchange: ExchangeRecord): void {
-    const { bucket } = state
-    if (bucket === undefined || !isLogged(bucket)) return
+  /** Called for every request to a bucket with a logging configuration. */
+  add(bucket: Bucket, state: RequestState, exchange: ExchangeRecord): void {
     const line = accessRecord(bucket, state, exchange, this.#store.context.clock.now())
     if (this.#waitingBytes + line.length > WAITING_BYTES_MAX) {
       this.#dropped++

@@ -10,7 +10,7 @@ import type { RequestMetrics } from './request-metrics.ts'
 import type { Tracer } from './tracer.ts'
 
 export interface RecorderSinks {
-  readonly log: (line: Readonly<Record<string, unknown>>) => void
+  readonly logger: { log(line: Readonly<Record<string, unknown>>): void }
   readonly metrics?: RequestMetrics
   readonly audit?: AuditLog | undefined
   readonly tracer?: Tracer | undefined
@@ -29,8 +29,8 @@ export class ExchangeRecorder implements Recorder {
   }
 
   decided(state: RequestState, exchange: ExchangeRecord): void {
-    const { log, audit } = this.#sinks
-    log(new RequestLine(state, exchange))
+    const { logger, audit } = this.#sinks
+    logger.log(new RequestLine(state, exchange))
     audit?.decided(state, exchange)
   }
 
@@ -38,7 +38,8 @@ export class ExchangeRecorder implements Recorder {
     const { metrics, tracer, accessLog } = this.#sinks
     metrics?.ended(state, exchange)
     tracer?.ended(state, exchange)
-    accessLog?.ended(state, exchange)
+    // The document that turns on access logs.
+    if (state.bucket?.documents.includes('logging')) accessLog?.add(state.bucket, state, exchange)
   }
 
   left(): void {

@@ -10,7 +10,7 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { run } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/server/config.ts'
-import { ServerLog } from '../../src/server/server-log.ts'
+import { ServerLog } from '../../src/server/log.ts'
 import { exitOf, startServer } from '../../src/server/start-server.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -92,7 +92,7 @@ function inProcess(args: readonly string[], env: NodeJS.ProcessEnv) {
       if (config === undefined) throw new Error(`help instead of a server: ${args.join(' ')}`)
       log.use(config)
       const tell = {
-        log: (line: Readonly<Record<string, unknown>>) => log.write(line),
+        log: (line: Readonly<Record<string, unknown>>) => log.log(line),
         notice: (line: string) => log.notice(line),
         abort: () => {},
       }

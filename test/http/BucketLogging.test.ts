@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import type { ExchangeRecord } from '../../src/edge/exchange.ts'
 import type { RequestState } from '../../src/edge/request-state.ts'
+import type { Bucket } from '../../src/model/bucket.ts'
 import { AccessLog } from '../../src/telemetry/access-log.ts'
+import type { Tracer } from '../../src/telemetry/tracer.ts'
 import { signedByQuery } from '../specimens/signing.ts'
 import { documentsOf, faultIs, md5, shown } from './bucket-documents.ts'
 import { BASE_HOST, type Client, inBoth, MAIN, makeBucket, OTHER, READER, type Served, withServer } from './server.ts'
@@ -170,11 +172,10 @@ async function withLog(use: (logged: Logged) => Promise<void>): Promise<void> {
   const made: { log?: AccessLog; seen: number } = { seen: 0 }
   const failures: unknown[] = []
   const accessLog = {
-    ended(outcome: RequestState, ended: ExchangeRecord) {
-      made.log!.ended(outcome, ended)
-      made.seen++
-    },
+    add: (bucket: Bucket, state: RequestState, exchange: ExchangeRecord) => made.log!.add(bucket, state, exchange),
   } as AccessLog
+  // Sees every request, also those that are not logged.
+  const tracer = { ended: () => void made.seen++ } as unknown as Tracer
   await withServer(
     async served => {
       const { store } = served.parts
@@ -198,7 +199,7 @@ async function withLog(use: (logged: Logged) => Promise<void>): Promise<void> {
       }
       await use({ ...served, accessLog: made.log, failures, counts, delivered, waiting })
     },
-    { sinks: { accessLog } },
+    { sinks: { accessLog, tracer } },
   )
 }
 
@@ -330,11 +331,11 @@ test('access logs: the target’s default encryption applies, and excess lines a
       sentBytes: 0,
       totalMilliseconds: 1,
     }
-    const told = { ...outcome, response: { status: 200, headers: [], body: undefined, close: false } }
-    for (let at = 0; at < 2000; at++) accessLog.ended(told as unknown as RequestState, ended)
+    const state = { ...outcome, response: { status: 200, headers: [], body: undefined, close: false } }
+    for (let at = 0; at < 2000; at++) accessLog.add(record, state as unknown as RequestState, ended)
     assert(counts()[1]! > 500)
     await accessLog.deliver()
     const dropped = counts()[1]!
-    accessLog.ended(told as unknown as RequestState, ended)
+    accessLog.add(record, state as unknown as RequestState, ended)
     assert.equal(counts()[1], dropped, 'there is room again')
   }))

@@ -1,6 +1,6 @@
 /** Lists a bucket key by key, with the versions of each key from the oldest to the newest. */
 import { children, childText, type XmlNode } from '../../lib/xml.ts'
-import { bareEtag } from '../../rules/etag.ts'
+import { bareEtag } from '../../rules/conditional-requests.ts'
 import type { S3Client } from '../../s3/client.ts'
 import { documentOf } from '../../s3/responses.ts'
 import { CommandFailed } from '../failures.ts'

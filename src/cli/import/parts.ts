@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { pipeline, Transform } from 'node:stream'
 import { childText } from '../../lib/xml.ts'
 import { renderXml } from '../../lib/xml-writer.ts'
-import { bareEtag } from '../../rules/etag.ts'
+import { bareEtag } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { S3Client } from '../../s3/client.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { systemClock } from '../../lib/clock.ts'
-import { bareEtag } from '../../rules/etag.ts'
+import { bareEtag } from '../../rules/conditional-requests.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { ClientResponse, S3Client } from '../../s3/client.ts'

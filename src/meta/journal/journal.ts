@@ -10,11 +10,18 @@ import type { Disk, DiskFile } from '../../lib/disk.ts'
 import { WRITER_BYTES } from '../../lib/ids.ts'
 import type { Random } from '../../lib/random.ts'
 import type { CommitJournal, CommitMark, Write } from '../meta.ts'
+import {
+  type CommitOrder,
+  type CopyRow,
+  closeFrame,
+  FRAME_HEAD_BYTES,
+  frameOf,
+  rowBytes,
+  writeRow,
+} from './copy-format.ts'
 import { deletionNoteKey, isDeletionNote, noteValue } from './deletion-notes.ts'
 import { journalPath } from './files.ts'
-import { closeFrame, FRAME_HEAD_BYTES, frameOf } from './frames.ts'
 import { NoteSlots } from './note-slots.ts'
-import { type CommitOrder, type CopyRow, rowBytes, writeRow } from './rows.ts'
 
 const CHUNK_BYTES = 2 ** 18
 const FLUSH_MS = 10

@@ -10,12 +10,12 @@ import type { Random } from '../../lib/random.ts'
 import type { JournaledEngine } from '../meta.ts'
 import { type Comparison, type CopyFindings, compare, type TrustedState } from './compare.ts'
 import { type CondenseResult, condense, HEADROOM_BYTES } from './condense.ts'
+import { type CommitOrder, compareOrder } from './copy-format.ts'
 import { removeNotes } from './deletion-notes.ts'
 import { type CopyFiles, FINDINGS_FILE, filesIn, sizeOf, snapshotPath } from './files.ts'
 import { writeFindings } from './findings-file.ts'
 import { type Journal, writeSupplement } from './journal.ts'
 import { DamagedCopy, RowWriter } from './row-file.ts'
-import { type CommitOrder, compareOrder } from './rows.ts'
 import { isLastOf } from './sort-journals.ts'
 
 /** The first round waits until the start has settled. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { utf8 } from '../suite-driver.ts'
+import { type CopyRow, compareOrder } from './copy-format.ts'
 import { mergeHistories } from './merge.ts'
-import { type CopyRow, compareOrder } from './rows.ts'
 
 async function* frames(rows: readonly CopyRow[], size: number): AsyncGenerator<readonly CopyRow[]> {
   for (let at = 0; at < rows.length; at += size) yield rows.slice(at, at + size)

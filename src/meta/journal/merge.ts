@@ -1,5 +1,5 @@
 /** Merges sorted streams of rows into the history of each key, oldest write first. */
-import { type CopyRow, compareOrder } from './rows.ts'
+import { type CopyRow, compareOrder } from './copy-format.ts'
 
 export interface KeyHistory {
   readonly key: Buffer

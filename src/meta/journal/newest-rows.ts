@@ -1,10 +1,10 @@
 /** The records that the engine must contain according to the second copy: the last write of each key. */
 import type { Disk } from '../../lib/disk.ts'
+import type { CopyRow } from './copy-format.ts'
 import { isDeletionNote } from './deletion-notes.ts'
 import { filesIn } from './files.ts'
 import { mergeHistories } from './merge.ts'
 import { rowsOf } from './row-file.ts'
-import type { CopyRow } from './rows.ts'
 import { type JournalReport, sortedRuns } from './sort-journals.ts'
 
 export type LiveRow = CopyRow & { readonly value: Buffer }

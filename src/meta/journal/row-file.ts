@@ -1,8 +1,17 @@
 /** Files of rows in key order: snapshots, and the sorted runs that a round makes of journals. */
 import { format, struct, text, uint } from '../../lib/codec.ts'
 import type { Disk, DiskFile } from '../../lib/disk.ts'
-import { closeFrame, FRAME_HEAD_BYTES, FrameReader, frameOf } from './frames.ts'
-import { type CommitOrder, type CopyRow, readRows, rowBytes, writeRow } from './rows.ts'
+import {
+  type CommitOrder,
+  type CopyRow,
+  closeFrame,
+  FRAME_HEAD_BYTES,
+  FrameReader,
+  frameOf,
+  readRows,
+  rowBytes,
+  writeRow,
+} from './copy-format.ts'
 
 const CHUNK_BYTES = 2 ** 18
 

@@ -5,12 +5,11 @@ import { join } from 'node:path'
 import { BloomFilter } from '../../lib/bloom-filter.ts'
 import { EMPTY } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
+import { type CommitOrder, type CopyRow, compareOrder, FrameReader, readRows, rowBytes } from './copy-format.ts'
 import { type CopyFiles, type JournalFile, openIfExists } from './files.ts'
-import { FrameReader } from './frames.ts'
 import { JOURNAL_TITLE, journalHead } from './journal.ts'
 import { mergeHistories } from './merge.ts'
 import { RowWriter, rowsOf } from './row-file.ts'
-import { type CommitOrder, type CopyRow, compareOrder, readRows, rowBytes } from './rows.ts'
 
 const RUN_BYTES = 64 * 2 ** 20
 /** Damaged frames kept for inspection. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { utf8 } from '../suite-driver.ts'
-import type { CopyRow } from './rows.ts'
+import type { CopyRow } from './copy-format.ts'
 import { type CopyVerdict, verdictOf } from './verdict.ts'
 
 /** `txn value`, a deletion without a value; the stamp is a hundred times the transaction. */

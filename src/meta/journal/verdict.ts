@@ -1,5 +1,5 @@
 /** Decides whether the engine's state of a key matches the second copy. Pure, with a table test. */
-import { type CommitOrder, type CopyRow, compareOrder } from './rows.ts'
+import { type CommitOrder, type CopyRow, compareOrder } from './copy-format.ts'
 
 /**
  * `same`: as in the copy. `new`: written later than anything in the copy. `gone`: correctly absent. `missing`: in the

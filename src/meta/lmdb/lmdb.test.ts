@@ -10,8 +10,8 @@ import { open } from 'lmdb'
 import { DamagedRecord } from '../meta.ts'
 import { metaSuite } from '../suite.ts'
 import { ALL, putOne, utf8, utf8Text } from '../suite-driver.ts'
-import { addChecksum, verifyChecksum } from './checksummed-value.ts'
 import { openLmdbMeta } from './lmdb.ts'
+import { addChecksum, verifyChecksum } from './lmdb-engine.ts'
 
 const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'holdfast-lmdb-'))
 

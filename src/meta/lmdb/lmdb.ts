@@ -22,8 +22,15 @@ import {
   type Projection,
   type Verification,
 } from '../meta.ts'
-import { addChecksum, type VerifiedRecord } from './checksummed-value.ts'
-import { DirectReads, type Durability, type EngineRange, type LmdbEngine, openEngine } from './lmdb-engine.ts'
+import {
+  addChecksum,
+  DirectReads,
+  type Durability,
+  type EngineRange,
+  type LmdbEngine,
+  openEngine,
+  type VerifiedRecord,
+} from './lmdb-engine.ts'
 
 export interface LmdbOptions {
   /** The database folder; created when missing. */

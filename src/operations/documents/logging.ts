@@ -53,12 +53,10 @@ export interface LogTarget {
   readonly prefix: string
 }
 
-export const isLogged = ({ documents }: Bucket): boolean => documents.includes(LOGGING)
-
 /** The current log target of a bucket, if any. A target that no longer grants delivery is a fault. */
 export async function logTarget(store: Store, bucket: string): Promise<LogTarget | undefined> {
   const source = await store.buckets.get(bucket)
-  const text = isLogged(source) ? await store.documents.get(bucket, LOGGING) : undefined
+  const text = source.documents.includes(LOGGING) ? await store.documents.get(bucket, LOGGING) : undefined
   const wanted = text === undefined ? undefined : readText(text)
   if (wanted === undefined) return undefined
   return { bucket: await targetOf(store, source, wanted), prefix: wanted.targetPrefix }

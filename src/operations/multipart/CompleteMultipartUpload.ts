@@ -13,9 +13,8 @@ import {
   checksumType,
   decodeContentMd5,
 } from '../../rules/checksum.ts'
-import { quotedEtag } from '../../rules/etag.ts'
+import { type Precondition, quotedEtag } from '../../rules/conditional-requests.ts'
 import { checkListedChecksum, verifyCompletionChecksum } from '../../rules/part-checksums.ts'
-import type { Precondition } from '../../rules/precondition.ts'
 import { streamChecksum } from '../../store/content/body-checksum.ts'
 import { listDigest } from '../../store/uploads/completion.ts'
 import type { UploadName } from '../../store/uploads/upload-record.ts'

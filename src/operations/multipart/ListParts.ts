@@ -1,5 +1,5 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
-import { quotedEtag } from '../../rules/etag.ts'
+import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { encoding, speller, writeOwner } from '../bucket/listings.ts'
 import { asCount, maybe, pageSize } from '../inputs.ts'

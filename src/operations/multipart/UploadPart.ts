@@ -1,10 +1,9 @@
-import { quotedEtag } from '../../rules/etag.ts'
+import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { Header } from '../context.ts'
 import { checkPartClaims, claimsOf, requirePartChecksum } from '../integrity.ts'
-import { refuseLostSource } from '../object/copy-source.ts'
 import { checkSameSealing, checkUploadKey, customerKey, encryptionHeaders } from '../object/encryption.ts'
-import { bodyLength } from '../object/PutObject.ts'
+import { bodyLength, refuseMissingSource } from '../object/PutObject.ts'
 import { operation, requires } from '../operation.ts'
 import { checksumHeader, declaredChecksum, partNumberInput, uploadId, uploadName } from './uploads.ts'
 
@@ -16,7 +15,7 @@ export const UploadPart = operation({
   createsObject: false,
   input: { partNumber: partNumberInput, uploadId, customerKey },
   async run(ctx, input) {
-    refuseLostSource(ctx.request)
+    refuseMissingSource(ctx.request)
     const bytesExpected = bodyLength(ctx, LIMITS.partBytesMax)
     const name = uploadName(ctx, input.uploadId)
     checkPartClaims(ctx)

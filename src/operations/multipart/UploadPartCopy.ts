@@ -1,6 +1,6 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { Version } from '../../model/version.ts'
-import { quotedEtag } from '../../rules/etag.ts'
+import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { copyRange } from '../../rules/range.ts'
 import { maybe } from '../inputs.ts'

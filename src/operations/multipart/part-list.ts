@@ -3,7 +3,7 @@ import { children, childText, onlyChildren, requiredText, rootNamed, type XmlNod
 import { Fault } from '../../model/faults.ts'
 import type { ListedPart } from '../../rules/assembly.ts'
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from '../../rules/checksum.ts'
-import { bareEtag } from '../../rules/etag.ts'
+import { bareEtag } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import { invalidArgument } from '../inputs.ts'
 import { readXml } from '../whole-body.ts'

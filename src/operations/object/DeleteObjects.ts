@@ -10,7 +10,7 @@ import {
 } from '../../lib/xml.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault, faultOf } from '../../model/faults.ts'
-import { bareEtag } from '../../rules/etag.ts'
+import { bareEtag } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { RemovalResult } from '../../store/objects/objects.ts'
 import type { OperationContext } from '../context.ts'

@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Version } from '../../model/version.ts'
-import { checkRead, rangeApplies } from '../../rules/conditions.ts'
+import { checkRead, rangeApplies } from '../../rules/conditional-requests.ts'
 import { contentRange, requestedRange } from '../../rules/range.ts'
 import type { ObjectHandle } from '../../store/objects/object-handle.ts'
 import type { Header, OperationContext } from '../context.ts'

@@ -1,6 +1,6 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { Version } from '../../model/version.ts'
-import { quotedEtag } from '../../rules/etag.ts'
+import { quotedEtag } from '../../rules/conditional-requests.ts'
 import type { Header, OperationContext } from '../context.ts'
 import { writeCondition } from '../inputs.ts'
 import { type OperationResponse, operation } from '../operation.ts'

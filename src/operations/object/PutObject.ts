@@ -3,7 +3,7 @@ import type { Version } from '../../model/version.ts'
 import { headerName } from '../../rules/access/names.ts'
 import { checksumAlgorithm } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import type { OperationContext } from '../context.ts'
+import type { OperationContext, RequestView } from '../context.ts'
 import { writeCondition } from '../inputs.ts'
 import { checkClaims, claimsOf } from '../integrity.ts'
 import { operation } from '../operation.ts'
@@ -16,7 +16,6 @@ import {
   ownership,
   tagSet,
 } from './attributes.ts'
-import { refuseLostSource } from './copy-source.ts'
 import { sealingFor } from './encryption.ts'
 
 /** R72. The length of an object's or part's body; one that is too long is refused before it is read. */
@@ -25,6 +24,14 @@ export function bodyLength(ctx: OperationContext, max: number): number {
   if (length === undefined) throw new Fault('MissingContentLength')
   if (length > max) throw new Fault('EntityTooLarge', { ProposedSize: length, MaxSizeAllowed: max })
   return length
+}
+
+/** A request with copy headers but no source must not store its body instead. */
+export function refuseMissingSource(request: RequestView): void {
+  const [orphan] = request.headersUnder(':copy-source-')
+  if (orphan === undefined) return
+  const [sent, missing] = [headerName(`copy-source-${orphan[0]}`), headerName('copy-source')]
+  throw new Fault('InvalidRequest', { reason: `${sent} requires ${missing}.` })
 }
 
 const input = { ...newObjectInputs, tags: tagSet, condition: writeCondition }
@@ -68,7 +75,7 @@ export const PutObject = operation({
   createsObject: true,
   input,
   async run(ctx, said) {
-    refuseLostSource(ctx.request)
+    refuseMissingSource(ctx.request)
     const version = await putObject(ctx, said, bodyLength(ctx, LIMITS.objectPutBytesMax))
     return { headers: [...(await newVersionHeaders(ctx, version)), ...checksumHeaders(version)] }
   },

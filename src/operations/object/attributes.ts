@@ -13,7 +13,7 @@ import {
 } from '../../rules/access/acl.ts'
 import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
 import { headerName } from '../../rules/access/names.ts'
-import { quotedEtag } from '../../rules/etag.ts'
+import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { formatHttpDate, formatTimestamp, parseTimestamp } from '../../rules/http-date.ts'
 import {
   abortOf,
@@ -259,9 +259,8 @@ export const checksumHeaders = ({ checksum }: Version): Header[] =>
 
 export const hasLifecycle = ({ bucket }: OperationContext): boolean => bucket.documents.includes('lifecycle')
 
-/** The bucket's lifecycle rules, if any. Unreadable rules do not fail the request. */
+/** Unreadable lifecycle rules do not fail the request. */
 async function rulesOf(ctx: OperationContext): Promise<readonly LifecycleRule[]> {
-  if (!hasLifecycle(ctx)) return []
   const { bucket, store } = ctx
   try {
     return await store.documents.lifecycleRules(bucket.name)
@@ -273,12 +272,14 @@ async function rulesOf(ctx: OperationContext): Promise<readonly LifecycleRule[]>
 
 /** R89. */
 export async function expirationHeaders(ctx: OperationContext, of: ExpiringObject): Promise<Header[]> {
+  if (!hasLifecycle(ctx)) return []
   const due = expirationOf(await rulesOf(ctx), of)
   return due === undefined ? [] : [[':expiration', expirationText(due)]]
 }
 
 /** R67. */
 export async function abortHeaders(ctx: OperationContext, key: string, initiatedAt: number): Promise<Header[]> {
+  if (!hasLifecycle(ctx)) return []
   const due = abortOf(await rulesOf(ctx), key, initiatedAt)
   if (due === undefined) return []
   return [

@@ -2,7 +2,7 @@
 import { Fault } from '../../model/faults.ts'
 import type { Version } from '../../model/version.ts'
 import { headerName } from '../../rules/access/names.ts'
-import { checkCopySource, type ReadConditions } from '../../rules/conditions.ts'
+import { checkCopySource, type ReadConditions } from '../../rules/conditional-requests.ts'
 import { type CopySource, copySourceOf, parseCopySource } from '../../rules/copy-source.ts'
 import { formatHttpDate, parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
 import { LIMITS } from '../../rules/limits.ts'
@@ -37,14 +37,6 @@ export const sourceConditions: Decoder<ReadConditions> = {
     ifModifiedSince: sourceDate(request, 'copy-source-if-modified-since'),
     ifUnmodifiedSince: sourceDate(request, 'copy-source-if-unmodified-since'),
   }),
-}
-
-/** A request with copy headers but no source must not store its body instead. */
-export function refuseLostSource(request: RequestView): void {
-  const [lost] = request.headersUnder(':copy-source-')
-  if (lost === undefined) return
-  const [said, missing] = [headerName(`copy-source-${lost[0]}`), headerName('copy-source')]
-  throw new Fault('InvalidRequest', { reason: `${said} is of no use without ${missing}.` })
 }
 
 export interface CopySourceBucket {

@@ -1,7 +1,7 @@
 /** G12. Shared by DeleteObject and DeleteObjects. */
 import { headerName } from '../../rules/access/names.ts'
+import type { RemovalPrecondition } from '../../rules/conditional-requests.ts'
 import { parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
-import type { RemovalPrecondition } from '../../rules/precondition.ts'
 import type { RemovalResult } from '../../store/objects/objects.ts'
 import type { ObjectName, OperationContext } from '../context.ts'
 import { invalidArgument } from '../inputs.ts'

@@ -14,8 +14,8 @@ import type { Grant } from '../../model/grant.ts'
 import { usageBaseFormat, zeroCounters } from '../../model/usage.ts'
 import { configurationForLedger } from '../../rules/ledger.ts'
 import { checkBucketName } from '../../rules/naming.ts'
-import { decodeBucket } from '../commit/decoded-records.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import { bucketForRead, bucketForWrite, decodeBucket, findBucket } from '../commit/stored-records.ts'
 import { transact } from '../commit/transaction.ts'
 import type { LedgerAttempt } from '../ledger/ledger-group-commit.ts'
 import type { StoreContext } from '../store-context.ts'
@@ -27,7 +27,6 @@ import {
   ownedPage,
   unindexBucketOwner,
 } from './bucket-owner-index.ts'
-import { bucketForRead, bucketForWrite, findBucket } from './bucket-record.ts'
 import { documentFormat } from './documents.ts'
 
 const PAGE = 1000

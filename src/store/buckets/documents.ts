@@ -9,9 +9,9 @@ import { bucketFormat } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import type { LifecycleRule } from '../../rules/lifecycle.ts'
 import { recordKey } from '../commit/record-keys.ts'
+import { bucketForWrite } from '../commit/stored-records.ts'
 import { transact } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
-import { bucketForWrite } from './bucket-record.ts'
 
 /** Longer texts are deflated: large rule sets are repetitive and must fit into one record. */
 const PACKED_FROM = 16 * 1024

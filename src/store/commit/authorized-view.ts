@@ -17,8 +17,8 @@ import {
   scanMapAll,
   type Verification,
 } from '../../meta/meta.ts'
-import { decodeBucket, decodeVersion } from './decoded-records.ts'
 import { isBucketScoped, isDocument, recordKey } from './record-keys.ts'
+import { decodeBucket, decodeVersion } from './stored-records.ts'
 
 /** The last converted key of each kind, indexed by the kind's byte. */
 const lastByKind: { readonly key: Buffer; readonly name: string }[] = Array.from({ length: 256 }, () => ({

@@ -9,7 +9,7 @@ import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Random } from '../../lib/random.ts'
 import { type Check, type Entry, type Meta, MetaFull, type RemoteReads, type Write } from '../../meta/meta.ts'
 import { Fault } from '../../model/faults.ts'
-import { noUsage, USAGE_FIELDS, type UsageDelta } from '../../model/usage.ts'
+import { isZeroDelta, noUsage, USAGE_FIELDS, type UsageDelta } from '../../model/usage.ts'
 import type { BucketDelta, UsageCounters } from '../usage/usage-counters.ts'
 import type { TransactionDeadline } from './transaction-deadline.ts'
 
@@ -137,7 +137,9 @@ async function runAttempts<T>(context: TransactionContext, attempt: (tx: Transac
 export async function commit(context: TransactionContext, tx: Transaction): Promise<boolean> {
   try {
     const { usage: delta } = tx
-    return await (delta === undefined ? context.meta.commit(tx) : commitCounted(context, tx, delta))
+    // An overwrite of the same size changes no usage.
+    const isCounted = delta !== undefined && !isZeroDelta(delta)
+    return await (isCounted ? commitCounted(context, tx, delta) : context.meta.commit(tx))
   } catch (error) {
     if (error instanceof MetaFull) throw new Fault('InsufficientStorage')
     throw error
@@ -153,7 +155,6 @@ async function commitCounted(
   if (usage === undefined) throw new Error('a transaction that changes versions must count usage')
   const begun = usage.begin(meta, delta)
   const slot = begun instanceof Promise ? await begun : begun
-  if (slot === undefined) return meta.commit(tx)
   tx.writes.push(slot.write)
   try {
     const isCommitted = await meta.commit(tx)

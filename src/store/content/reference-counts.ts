@@ -49,14 +49,6 @@ function distinct(slices: readonly Slice[]): readonly Slice[] {
   return slices
 }
 
-/** Moves the references of a content to a garbage record. */
-export function dropReference(context: StoreContext, tx: Transaction, content: Content): void {
-  if (content.kind === 'shared') addGarbage(context, tx, { kind: 'content', id: content.id })
-  else if (content.kind === 'slices' && content.slices.length > 0) {
-    addGarbage(context, tx, { kind: 'slices', slices: content.slices })
-  }
-}
-
 export function addGarbage(context: StoreContext, tx: Transaction, garbage: Garbage): void {
   tx.put(recordKey.garbage(context.ids.next()), garbageFormat.encode(garbage))
 }

@@ -9,14 +9,13 @@ import type { Checksum, Version } from '../../model/version.ts'
 import { UNLOCKED } from '../../model/version.ts'
 import { multipartEtag } from '../../rules/assembly.ts'
 import { type ChecksumAlgorithm, wholeChecksum } from '../../rules/checksum.ts'
+import { ALWAYS, checkPrecondition } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import { copiedChecksum } from '../../rules/part-checksums.ts'
-import { ALWAYS, checkPrecondition } from '../../rules/precondition.ts'
-import { bucketForWrite } from '../buckets/bucket-record.ts'
+import { bucketForWrite } from '../commit/stored-records.ts'
 import { encryptionFor, etagOf, isContentEtag, type KeyChoice } from '../keys/content-keys.ts'
-import { transactNewVersion } from '../ledger/ledger-entries.ts'
 import type { CopyRequest, CopyResult } from '../objects/copy-request.ts'
-import { lockForNewVersion, NO_BYPASS } from '../objects/lock-gate.ts'
+import { lockForNewVersion, NO_BYPASS, transactRecordingLock } from '../objects/lock-gate.ts'
 import type { ObjectHandle } from '../objects/object-handle.ts'
 import type { Objects } from '../objects/objects.ts'
 import { publish, readHead } from '../objects/versions.ts'
@@ -101,7 +100,7 @@ async function rewriteParts(
       return { number, size, etag: tags[index]!, checksum, slices: slicesOf(draft, { start, size }) }
     })
     return withContentPages(context, parts, name =>
-      transactNewVersion(context, { ...to, lock }, async tx => {
+      transactRecordingLock(context, { ...to, lock }, async tx => {
         const bucket = await bucketForWrite(tx, to.bucket)
         const head = await readHead(tx, bucket, to.key)
         checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)

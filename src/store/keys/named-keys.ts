@@ -29,8 +29,8 @@ import { type RewrapProgress, rewrapBatch } from './rewrap-keys.ts'
 const WAIT_MS = 5_000
 
 /** Makes a transaction that creates or locks a version under a named key depend on the key's state. */
-export async function checkNamedKey(tx: Transaction, encryption: Encryption | undefined): Promise<void> {
-  if (encryption?.by !== 'named') return
+export async function checkNamedKey(tx: Transaction, encryption: Encryption): Promise<void> {
+  if (encryption.by !== 'named') return
   const entry = await tx.get(keyStateKey(encryption.keyName!))
   if (entry === undefined || keyStateFormat.decode(entry.value) === 'open') return
   throw new Fault('KMS.DisabledException')

@@ -7,11 +7,11 @@ import { Fault } from '../../model/faults.ts'
 import type { Attributes, Checksum, Encryption, Version } from '../../model/version.ts'
 import { UNLOCKED } from '../../model/version.ts'
 import { type ChecksumAlgorithm, wholeChecksum } from '../../rules/checksum.ts'
+import { ALWAYS, checkPrecondition } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import { checkKey } from '../../rules/naming.ts'
 import { copiedChecksum } from '../../rules/part-checksums.ts'
-import { ALWAYS, checkPrecondition } from '../../rules/precondition.ts'
-import { bucketForRead, bucketForWrite } from '../buckets/bucket-record.ts'
+import { bucketForRead, bucketForWrite } from '../commit/stored-records.ts'
 import type { Transaction } from '../commit/transaction.ts'
 import { streamChecksum } from '../content/body-checksum.ts'
 import { reserveRecordSpace } from '../content/ingest.ts'
@@ -20,10 +20,9 @@ import { readContent } from '../content/read-content.ts'
 import { addReference } from '../content/reference-counts.ts'
 import { rewriteContent } from '../content/rewrite-content.ts'
 import { contentKeyOf, encryptionFor, type KeyChoice } from '../keys/content-keys.ts'
-import { transactNewVersion } from '../ledger/ledger-entries.ts'
 import type { StoreContext } from '../store-context.ts'
 import type { CopyRequest, CopyResult } from './copy-request.ts'
-import { lockForNewVersion, NO_BYPASS } from './lock-gate.ts'
+import { lockForNewVersion, NO_BYPASS, transactRecordingLock } from './lock-gate.ts'
 import type { Objects } from './objects.ts'
 import { type KeyHead, type NewVersion, publish, readHead, requireVersion } from './versions.ts'
 
@@ -77,7 +76,7 @@ export class Copies {
       const { to, lock = UNLOCKED } = request
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         let source: Version | undefined
-        const version = await transactNewVersion(this.#context, { ...to, lock }, async tx => {
+        const version = await transactRecordingLock(this.#context, { ...to, lock }, async tx => {
           const basis = await this.#readBasis(tx, request)
           source = basis.source
           const result = canShare(source.encryption, request.encryption) ? checksums.known(source) : undefined

@@ -1,7 +1,7 @@
 /** The request and result of a copy. */
 import type { Attributes, Lock, Version } from '../../model/version.ts'
 import type { ChecksumAlgorithm } from '../../rules/checksum.ts'
-import type { Precondition } from '../../rules/precondition.ts'
+import type { Precondition } from '../../rules/conditional-requests.ts'
 import type { KeyChoice } from '../keys/content-keys.ts'
 import type { VersionSelector } from './versions.ts'
 

@@ -17,10 +17,9 @@ import {
   noncurrentExpirationOf,
 } from '../../rules/lifecycle.ts'
 import { mayRemove } from '../../rules/lock.ts'
-import { bucketForWrite } from '../buckets/bucket-record.ts'
 import { documentFormat } from '../buckets/documents.ts'
-import type { StoredVersion } from '../commit/decoded-records.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import { bucketForWrite, type StoredVersion } from '../commit/stored-records.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
 import { abortUpload, requireUpload, type UploadName } from '../uploads/upload-record.ts'

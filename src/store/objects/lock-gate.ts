@@ -1,18 +1,22 @@
 /**
  * P20, P32. The lock gate. A version's record is removed here and nowhere else, and the lock rule is evaluated in the
- * same transaction. No path (delete, batch delete, overwrite of a null version, lifecycle, maintenance) and no race can
- * bypass a hold.
+ * same transaction; a lock that a request sets, and an operation that a lock refuses, are recorded in the ledger. No
+ * path (delete, batch delete, overwrite of a null version, lifecycle, maintenance) and no race can bypass a hold.
  */
 import type { Bucket } from '../../model/bucket.ts'
+import type { Content } from '../../model/content.ts'
 import { Fault } from '../../model/faults.ts'
 import type { LockReason } from '../../model/ledger.ts'
 import type { Lock, Version } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
-import { initialLock, mayRemove } from '../../rules/lock.ts'
-import type { StoredVersion } from '../commit/decoded-records.ts'
+import { lockForLedger } from '../../rules/ledger.ts'
+import { initialLock, mayRemove, requestsLock } from '../../rules/lock.ts'
 import { isCurrent } from '../commit/record-keys.ts'
-import type { Transaction } from '../commit/transaction.ts'
-import { dropReference } from '../content/reference-counts.ts'
+import type { StoredVersion } from '../commit/stored-records.ts'
+import { type Transaction, transact } from '../commit/transaction.ts'
+import { reserveRecordSpace } from '../content/ingest.ts'
+import { addGarbage } from '../content/reference-counts.ts'
+import type { LedgerRefusal } from '../ledger/refusal-entries.ts'
 import type { StoreContext } from '../store-context.ts'
 import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
 
@@ -56,10 +60,18 @@ export async function removeVersion(
   const time = lock.retention === undefined ? 0 : await context.lockClock.now()
   const refusal = mayRemove(lock, time, rights.bypass)
   if (refusal !== undefined) throw lockedFault(refusal, target.version)
-  dropReference(context, tx, target.version.content)
+  dropReferences(context, tx, target.version.content)
   tx.remove(target.entry.key)
   versionDelta(tx, bucket, target.version, -1)
   if (isCurrent(target.entry.key)) currentDelta(tx, bucket, target.version, -1)
+}
+
+/** Moves the references of a content to a garbage record. */
+function dropReferences(context: StoreContext, tx: Transaction, content: Content): void {
+  if (content.kind === 'shared') addGarbage(context, tx, { kind: 'content', id: content.id })
+  else if (content.kind === 'slices' && content.slices.length > 0) {
+    addGarbage(context, tx, { kind: 'slices', slices: content.slices })
+  }
 }
 
 /** Moves a version between current and older in one commit; no reference is dropped. */
@@ -68,4 +80,48 @@ export function moveVersion(tx: Transaction, bucket: Bucket, from: StoredVersion
   tx.put(to, versionFormat.encode(version, to))
   if (isCurrent(from.entry.key)) currentDelta(tx, bucket, version, -1)
   if (isCurrent(to)) currentDelta(tx, bucket, version, 1)
+}
+
+interface NewVersionLock {
+  readonly bucket: string
+  readonly key: string
+  /** The lock the request asks for. */
+  readonly lock: Lock
+}
+
+/**
+ * The transaction of a new version. A lock that the request asks for is recorded in the ledger; a bucket's default is
+ * not: the configuration entry and the version's date imply it, and otherwise all plain writes would contend for the
+ * head of the chain.
+ */
+export function transactRecordingLock<T extends Version | undefined>(
+  context: StoreContext,
+  { bucket, key, lock }: NewVersionLock,
+  attempt: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  if (!requestsLock(lock)) return transact(context, attempt)
+  return context.ledgerCommits.transact(context, bucket, async (tx, note) => {
+    const made = await attempt(tx)
+    if (made !== undefined) {
+      note({ what: 'created', key, versionId: made.id, before: null, after: lockForLedger(made.lock) })
+    }
+    return made
+  })
+}
+
+/**
+ * Records a refusal in the ledger before the response; other errors are ignored. On a full disk the refusal cannot be
+ * recorded and fails instead: repeated requests must not use up the space that deletes need.
+ */
+export async function recordRefusal(
+  context: StoreContext,
+  what: LedgerRefusal['what'],
+  { bucket, key }: { readonly bucket: string; readonly key: string },
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof Fault) || error.detail.lock === undefined) return
+  await reserveRecordSpace(context)
+  const { lock, VersionId } = error.detail
+  const refusal = { context, bucket, what, key, versionId: String(VersionId), reason: lock as LockReason }
+  await context.refusals.note(refusal)
 }

@@ -14,26 +14,32 @@ import {
   type Version,
 } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
-import { lockForLedger } from '../../rules/ledger.ts'
-import { LIMITS } from '../../rules/limits.ts'
-import { checkRetainUntil, mayChangeRetention, mayRemove } from '../../rules/lock.ts'
-import { checkKey } from '../../rules/naming.ts'
 import {
   ALWAYS,
   checkPrecondition,
   checkRemoval,
   type Precondition,
   type RemovalPrecondition,
-} from '../../rules/precondition.ts'
-import { bucketForRead, bucketForWrite } from '../buckets/bucket-record.ts'
+} from '../../rules/conditional-requests.ts'
+import { lockForLedger } from '../../rules/ledger.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import { checkRetainUntil, mayChangeRetention, mayRemove } from '../../rules/lock.ts'
+import { checkKey } from '../../rules/naming.ts'
+import { bucketForRead, bucketForWrite } from '../commit/stored-records.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
 import { type BodyInspector, ingest, inspectBody, withDraft } from '../content/ingest.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from '../keys/content-keys.ts'
 import { checkNamedKey } from '../keys/named-keys.ts'
-import { recordRefusal, transactNewVersion } from '../ledger/ledger-entries.ts'
 import type { LedgerAttempt } from '../ledger/ledger-group-commit.ts'
 import type { StoreContext } from '../store-context.ts'
-import { lockedFault, lockForNewVersion, NO_BYPASS, type RemovalRights } from './lock-gate.ts'
+import {
+  lockedFault,
+  lockForNewVersion,
+  NO_BYPASS,
+  type RemovalRights,
+  recordRefusal,
+  transactRecordingLock,
+} from './lock-gate.ts'
 import { ObjectHandle } from './object-handle.ts'
 import {
   findVersion,
@@ -105,7 +111,7 @@ export class Objects {
       })
       const etag = request.etag ?? etagOf(context, digest, request.encryption)
       const { lock = UNLOCKED } = request
-      return transactNewVersion(context, { bucket: name, key, lock }, async tx => {
+      return transactRecordingLock(context, { bucket: name, key, lock }, async tx => {
         await prefetchHead(tx, name, key)
         const bucket = await bucketForWrite(tx, name)
         const get = await readHead(tx, bucket, key)
@@ -247,7 +253,9 @@ export class Objects {
       const { lock, bypassed } = await change(target.version)
       const [before, after] = [lockForLedger(target.version.lock), lockForLedger(lock)]
       if (isDeepStrictEqual(before, after)) return target.version
-      if (mayRemove(lock, context.clock.now(), false) !== undefined) await checkNamedKey(tx, target.version.encryption)
+      const { encryption } = target.version
+      const staysLocked = mayRemove(lock, context.clock.now(), false) !== undefined
+      if (staysLocked && encryption !== undefined) await checkNamedKey(tx, encryption)
       const changed = { ...target.version, lock }
       tx.put(target.entry.key, versionFormat.encode(changed, target.entry.key))
       const { key } = which

@@ -12,9 +12,8 @@ import { type Deleted, deletedFormat, NULL_VERSION, type Version } from '../../m
 import { versionFormat } from '../../model/version-record.ts'
 import { mayRemove } from '../../rules/lock.ts'
 import { checkKey, isBucketName, isKey } from '../../rules/naming.ts'
-import { bucketForRead } from '../buckets/bucket-record.ts'
-import { decodeVersion, type StoredVersion } from '../commit/decoded-records.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import { bucketForRead, decodeVersion, type StoredVersion } from '../commit/stored-records.ts'
 import { Transaction, type TransactionContext, transact } from '../commit/transaction.ts'
 import { checkNamedKey } from '../keys/named-keys.ts'
 import type { StoreContext } from '../store-context.ts'
@@ -229,7 +228,7 @@ export async function publish(
   version: NewVersion,
   rights: RemovalRights,
 ): Promise<Version> {
-  await checkNamedKey(tx, version.encryption)
+  if (version.encryption !== undefined) await checkNamedKey(tx, version.encryption)
   const position = await displaceCurrent(context, tx, head, rights)
   const stored = atPosition(version, position)
   const key = recordKey.current(head.bucket.name, head.key)
@@ -329,7 +328,7 @@ async function dependOnKeyIfLocked(
   { encryption, lock }: Version,
 ): Promise<void> {
   if (encryption?.by !== 'named' || mayRemove(lock, await context.lockClock.now(), false) === undefined) return
-  await checkNamedKey(tx, encryption)
+  if (encryption !== undefined) await checkNamedKey(tx, encryption)
 }
 
 /** Makes `next` the newest: it becomes current if it is an object; otherwise the key stays deleted or disappears. */

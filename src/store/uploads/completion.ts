@@ -10,17 +10,16 @@ import { Fault } from '../../model/faults.ts'
 import { algorithmOf, type Part, type Upload } from '../../model/upload.ts'
 import type { Checksum, Lock, Version } from '../../model/version.ts'
 import { type Assembly, assemble, type ListedPart } from '../../rules/assembly.ts'
+import { ALWAYS, checkPrecondition, type Precondition } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import { ALWAYS, checkPrecondition, type Precondition } from '../../rules/precondition.ts'
-import { bucketForWrite } from '../buckets/bucket-record.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import { bucketForWrite } from '../commit/stored-records.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
 import { withContentPages } from '../content/content-pages.ts'
 import { readContent, requireContent } from '../content/read-content.ts'
 import { addGarbage } from '../content/reference-counts.ts'
 import { contentKeyOf } from '../keys/content-keys.ts'
-import { transactNewVersion } from '../ledger/ledger-entries.ts'
-import { lockForNewVersion, NO_BYPASS } from '../objects/lock-gate.ts'
+import { lockForNewVersion, NO_BYPASS, transactRecordingLock } from '../objects/lock-gate.ts'
 import { type KeyHead, publish, readHead } from '../objects/versions.ts'
 import type { StoreContext } from '../store-context.ts'
 import { uploadDelta } from '../usage/usage-delta.ts'
@@ -127,7 +126,7 @@ export class Completion {
     const context = this.#context
     const depth = await this.#depth(assembly.parts)
     return withContentPages(context, assembly.parts, name =>
-      transactNewVersion(context, { ...request, lock: announced.lock }, async tx => {
+      transactRecordingLock(context, { ...request, lock: announced.lock }, async tx => {
         const upload = await requireUpload(tx, request)
         if (!isStillCompleting(upload, announced)) return undefined
         const { bucket, head } = await headFor(tx, request)

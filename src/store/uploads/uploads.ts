@@ -14,8 +14,8 @@ import { LIMITS } from '../../rules/limits.ts'
 import { initialLock } from '../../rules/lock.ts'
 import { checkKey } from '../../rules/naming.ts'
 import type { ByteRange } from '../../rules/range.ts'
-import { bucketForWrite } from '../buckets/bucket-record.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import { bucketForWrite } from '../commit/stored-records.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
 import { bodyChecksum } from '../content/body-checksum.ts'
 import { type BodyInspector, ingest, inspectBody, reserveRecordSpace, withDraft } from '../content/ingest.ts'
@@ -90,7 +90,7 @@ export class Uploads {
       const now = context.clock.now()
       const lock = request.lock ?? UNLOCKED
       initialLock(bucket, lock, now)
-      await checkNamedKey(tx, keys?.encryption)
+      if (keys !== undefined) await checkNamedKey(tx, keys.encryption)
       const upload: Upload = {
         // The time comes first, so that the uploads of a key are listed in the order of their creation.
         id: Buffer.concat([uint64(now).subarray(8 - UPLOAD_TIME_BYTES), context.random.bytes(16 - UPLOAD_TIME_BYTES)]),

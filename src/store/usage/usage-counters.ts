@@ -5,8 +5,9 @@
  * its slot unchanged for the next one (docs/decisions/usage.md).
  */
 import { WRITER_BYTES } from '../../lib/ids.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Meta } from '../../meta/meta.ts'
-import { addDelta, countersFormat, isZeroDelta, type UsageDelta, zeroCounters } from '../../model/usage.ts'
+import { addDelta, countersFormat, type UsageDelta, zeroCounters } from '../../model/usage.ts'
 import { keyRanges, parseUsage, recordKey } from '../commit/record-keys.ts'
 
 /** Buckets whose slots are cached; slots of others are read again. */
@@ -57,11 +58,10 @@ export class UsageCounters {
   }
 
   /**
-   * A slot for one commit, with the change already applied; undefined when nothing changes, as in an overwrite of the
-   * same size. `settle` must follow. Synchronous except for the first commit in a bucket.
+   * A slot for one commit, with the change already applied. `settle` must follow. Synchronous except for the first
+   * commit in a bucket.
    */
-  begin(meta: Meta, delta: BucketDelta): CounterSlot | undefined | Promise<CounterSlot | undefined> {
-    if (isZeroDelta(delta)) return undefined
+  begin(meta: Meta, delta: BucketDelta): MaybePromise<CounterSlot> {
     const slots = this.#buckets.get(delta.bucketId)
     // Looked up again, since the bucket may be evicted before the slot is used.
     if (slots === undefined) return this.#load(meta, delta.bucketId).then(() => this.begin(meta, delta))

@@ -1,11 +1,31 @@
+/** Buckets and versions as they are stored: each record is decoded once per read, however many callers use it. */
+import type { RecordDecoder } from '../../lib/codec.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry, Meta } from '../../meta/meta.ts'
 import { type Bucket, bucketFormat } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
+import type { Version } from '../../model/version.ts'
+import { versionFormat } from '../../model/version-record.ts'
 import { isBucketName } from '../../rules/naming.ts'
-import { decodeBucket } from '../commit/decoded-records.ts'
-import { recordKey } from '../commit/record-keys.ts'
-import type { Transaction } from '../commit/transaction.ts'
+import { recordKey } from './record-keys.ts'
+import type { Transaction } from './transaction.ts'
+
+const cachedDecoder =
+  <T>(format: RecordDecoder<T>) =>
+  (entry: Entry): T => {
+    entry.decoded ??= format.decode(entry.value)
+    return entry.decoded as T
+  }
+
+/** Each decoder accepts only its own kind of record: an entry caches the first decoded form. */
+export const decodeBucket: (entry: Entry) => Bucket = cachedDecoder(bucketFormat)
+export const decodeVersion: (entry: Entry) => Version = cachedDecoder(versionFormat)
+
+/** A stored version and the record it was read from. */
+export interface StoredVersion {
+  readonly entry: Entry
+  readonly version: Version
+}
 
 /**
  * Reads a bucket for a write and checks it at commit. A write into a closing bucket reopens it, since it is no longer

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '../model/faults.ts'
-import { checkCopySource, checkRead, type ReadConditions, rangeApplies } from './conditions.ts'
+import {
+  bareEtag,
+  checkCopySource,
+  checkPrecondition,
+  checkRead,
+  parseEtags,
+  quotedEtag,
+  type ReadConditions,
+  rangeApplies,
+} from './conditional-requests.ts'
 import { formatHttpDate } from './http-date.ts'
 
 const AT = Date.UTC(2026, 0, 1, 12) + 345
@@ -16,7 +25,7 @@ const NONE: ReadConditions = {
   ifUnmodifiedSince: undefined,
 }
 
-const outcome = (check: typeof checkRead | typeof checkCopySource, want: Partial<ReadConditions>): string => {
+const readOutcome = (check: typeof checkRead | typeof checkCopySource, want: Partial<ReadConditions>): string => {
   try {
     return check({ ...NONE, ...want }, is) === 'known' ? '304' : 'proceed'
   } catch (error) {
@@ -56,8 +65,8 @@ const ROWS: readonly (readonly [Partial<ReadConditions>, read: string, copy: str
 
 test('G11 R49: conditions on reads and on the source of a copy', () => {
   for (const [want, read, copy] of ROWS) {
-    assert.equal(outcome(checkRead, want), read, JSON.stringify(want))
-    assert.equal(outcome(checkCopySource, want), copy, JSON.stringify(want))
+    assert.equal(readOutcome(checkRead, want), read, JSON.stringify(want))
+    assert.equal(readOutcome(checkCopySource, want), copy, JSON.stringify(want))
   }
 })
 
@@ -67,11 +76,11 @@ test('R49: a copy proceeds exactly when a read would', () => {
   const any = fc.record({ ifMatch: tags, ifNoneMatch: tags, ifModifiedSince: dates, ifUnmodifiedSince: dates })
   fc.assert(
     fc.property(any, want => {
-      assert.equal(outcome(checkRead, want) === 'proceed', outcome(checkCopySource, want) === 'proceed')
+      assert.equal(readOutcome(checkRead, want) === 'proceed', readOutcome(checkCopySource, want) === 'proceed')
       // An ETag condition makes the date condition beside it irrelevant.
       if (want.ifMatch !== undefined && want.ifNoneMatch !== undefined) {
         const { ifMatch, ifNoneMatch } = want
-        assert.equal(outcome(checkRead, want), outcome(checkRead, { ifMatch, ifNoneMatch }))
+        assert.equal(readOutcome(checkRead, want), readOutcome(checkRead, { ifMatch, ifNoneMatch }))
       }
     }),
   )
@@ -96,7 +105,7 @@ test('R49: every combination, against the rule as it is written', () => {
             none === false ||
             (none === 'unsent' && modified === false)
           const want = { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince }
-          assert.equal(outcome(checkCopySource, want).slice(0, 3), refused ? '412' : 'pro', JSON.stringify(want))
+          assert.equal(readOutcome(checkCopySource, want).slice(0, 3), refused ? '412' : 'pro', JSON.stringify(want))
         }
       }
     }
@@ -109,4 +118,85 @@ test('G11: a range applies to the object it was begun on', () => {
   assert(rangeApplies('abc', is))
   assert(rangeApplies(same, is))
   for (const text of ['"x"', 'W/"abc"', '*', before, after, 'nonsense', '']) assert(!rangeApplies(text, is), text)
+})
+
+const writeOutcome = (
+  ifMatch: string[] | undefined,
+  ifNoneMatch: string[] | undefined,
+  etag: string | undefined,
+): string => {
+  try {
+    checkPrecondition({ ifMatch, ifNoneMatch }, etag)
+    return 'proceed'
+  } catch (error) {
+    assert(error instanceof Fault)
+    return String(error.detail.Condition)
+  }
+}
+
+test('R92–R94: both conditions are looked at, If-Match first', () => {
+  assert.equal(writeOutcome(undefined, undefined, undefined), 'proceed')
+  assert.equal(writeOutcome(['a'], undefined, 'a'), 'proceed')
+  assert.equal(writeOutcome(['b', 'a'], undefined, 'a'), 'proceed')
+  assert.equal(writeOutcome(['*'], undefined, 'a'), 'proceed')
+  assert.equal(writeOutcome(['b'], undefined, 'a'), 'If-Match')
+  assert.equal(writeOutcome(['*'], undefined, undefined), 'If-Match')
+  assert.equal(writeOutcome(undefined, ['a'], 'a'), 'If-None-Match')
+  assert.equal(writeOutcome(undefined, ['*'], 'a'), 'If-None-Match')
+  assert.equal(writeOutcome(undefined, ['*'], undefined), 'proceed')
+  assert.equal(writeOutcome(undefined, ['b'], 'a'), 'proceed')
+  assert.equal(writeOutcome(['b'], ['a'], 'a'), 'If-Match')
+  assert.equal(writeOutcome(['a'], ['a'], 'a'), 'If-None-Match')
+})
+
+test('lists of tags: quotes optional, weak ones, any', () => {
+  const rows: readonly (readonly [string, readonly string[]])[] = [
+    ['"a"', ['a']],
+    ['a', ['a']],
+    ['*', ['*']],
+    ['"a", "b-2",c', ['a', 'b-2', 'c']],
+    ['  "a"\t,\t"b"  ', ['a', 'b']],
+    ['"a,b"', ['a,b']],
+    ['W/"a"', ['a']],
+    ['W/"a", "b"', ['a', 'b']],
+    ['""', ['']],
+    ['', []],
+    [' , ,', []],
+    ['"a', ['"a']],
+    ['"a"b', ['"a"b']],
+    ['w/"a"', ['w/"a"']],
+  ]
+  for (const [header, tags] of rows) assert.deepEqual(parseEtags(header, 'weak'), tags, header)
+})
+
+test('a weak tag permits no change', () => {
+  assert.deepEqual(parseEtags('W/"a", "b"', 'strong'), ['W/"a"', 'b'])
+})
+
+test('whatever is quoted comes back, in a list of any length', () => {
+  const tag = fc.string().filter(text => !text.includes('"'))
+  fc.assert(
+    fc.property(fc.array(tag, { maxLength: 20 }), tags => {
+      assert.deepEqual(parseEtags(tags.map(quotedEtag).join(', '), 'strong'), tags)
+    }),
+  )
+})
+
+test('any header is read to its end', () => {
+  const piece = fc.constantFrom('"', ',', ' ', 'W/', '*', 'a', '\t')
+  fc.assert(
+    fc.property(fc.array(piece), pieces => {
+      const tags = parseEtags(pieces.join(''), 'weak')
+      assert(tags.join('').length <= pieces.join('').length)
+    }),
+  )
+  assert.equal(parseEtags('"a",'.repeat(4000), 'weak').length, 4000)
+  assert.equal(parseEtags(' '.repeat(16_000), 'weak').length, 0)
+})
+
+test('R75: a tag in a document, with or without quotes', () => {
+  assert.equal(bareEtag('"abc-3"'), 'abc-3')
+  assert.equal(bareEtag(' abc '), 'abc')
+  assert.equal(bareEtag('"'), '"')
+  assert.equal(bareEtag('""'), '')
 })
