@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { bytesOf, ENGINES, faultOf, freshStore, makeBucket, OWNER, payload, put, remove } from './fixture.ts'
 import { md5 } from './model.ts'
 
@@ -195,4 +196,33 @@ test('R6: keys that cannot be are refused everywhere, and the odd ones that can 
     await put(store, 'bucket', key, key)
     assert.equal((await bytesOf(store, { bucket: 'bucket', key })).toString(), key)
   }
+})
+
+test('an older version is removed also when another request undeletes the key between two reads of it', async () => {
+  let meanwhile: (() => Promise<unknown>) | undefined
+  const { store } = await freshStore(1, meta => ({
+    async get(key) {
+      const entry = await meta.get(key)
+      // The key looks deleted; its delete marker goes before the record that says so is read.
+      if (key.equals(recordKey.current(at.bucket, at.key))) {
+        const first = meanwhile
+        meanwhile = undefined
+        await first?.()
+      }
+      return entry
+    },
+    scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
+    close: () => meta.close(),
+    commit: tx => meta.commit(tx),
+  }))
+  await makeBucket(store, at.bucket, 'on')
+  const older = await put(store, at.bucket, at.key, 'older')
+  await put(store, at.bucket, at.key, 'newer')
+  const { marker } = await remove(store, at.bucket, at.key)
+  meanwhile = () => remove(store, at.bucket, at.key, marker!.id)
+  await remove(store, at.bucket, at.key, older.id)
+  assert.equal(meanwhile, undefined)
+  assert.equal((await bytesOf(store, at)).toString(), 'newer')
+  assert.equal(await faultOf(store.objects.head({ ...at, versionId: older.id })), 'NoSuchVersion')
 })

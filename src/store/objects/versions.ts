@@ -284,8 +284,10 @@ export async function unlinkVersion(
   target: StoredVersion,
   rights: RemovalRights,
 ): Promise<void> {
-  await removeVersion(context, tx, head.bucket, target, rights)
   const { current, deleted } = head
+  // A key with versions has one of the two. Another transaction has moved them between two reads: start over.
+  if (current === undefined && deleted === undefined) throw new Fault('OperationAborted')
+  await removeVersion(context, tx, head.bucket, target, rights)
   const nullSeq = current === undefined ? deleted?.nullSeq : current.version.nullSeq
   if (target === current) {
     const [newest] = head.bucket.versioning === 'off' ? [] : await newestOlder(context, tx, head, 1)
@@ -328,7 +330,7 @@ async function dependOnKeyIfLocked(
   { encryption, lock }: Version,
 ): Promise<void> {
   if (encryption?.by !== 'named' || mayRemove(lock, await context.lockClock.now(), false) === undefined) return
-  if (encryption !== undefined) await checkNamedKey(tx, encryption)
+  await checkNamedKey(tx, encryption)
 }
 
 /** Makes `next` the newest: it becomes current if it is an object; otherwise the key stays deleted or disappears. */
