@@ -1,5 +1,6 @@
 /** A server whose blobs are in another store, over HTTP, and that store dying under it. */
 import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { childText } from '../../src/lib/xml.ts'
@@ -83,8 +84,8 @@ const onStore = (other: OtherStore, use: (ground: Ground) => Promise<void>): Pro
 
 type Use = (client: S3Client, log: () => string) => Promise<void>
 
-async function withServer(data: string, place: string, use: Use): Promise<void> {
-  const server = await spawnServer(['--data', data, '--blobs', place, '--workers', '2', '--buckets', BUCKET], ENV)
+async function withServer(data: string, places: readonly string[], use: Use): Promise<void> {
+  const server = await spawnServer(['--data', data, ...places, '--workers', '2', '--buckets', BUCKET], ENV)
   const client = clientOf(server)
   try {
     await use(client, server.errors)
@@ -94,33 +95,52 @@ async function withServer(data: string, place: string, use: Use): Promise<void> 
   }
 }
 
-export function serverRounds(other: OtherStore): void {
+function serveRound(other: OtherStore): void {
   test(`${other.name}: a server serves, restarts, is checked, backed up and restored`, () =>
     onStore(other, async ({ below, folder }) => {
       const [data, backup, restored] = [join(folder, 'data'), join(folder, 'backup'), join(folder, 'restored')]
       const [place, elsewhere] = [below.newPlace(), below.newPlace()]
-      await withServer(data, place, async client => {
+      await withServer(data, ['--blobs', place], async client => {
         await fill(client)
         await assertServed(client)
       })
-      await withServer(data, place, assertServed)
+      await withServer(data, ['--blobs', place], assertServed)
       await command('fsck', '--deep', '--data', data, '--blobs', place)
       await command('backup', backup, '--with-keyring', '--data', data, '--blobs', place)
       await command('restore', backup, '--data', restored, '--blobs', elsewhere)
       await command('fsck', '--deep', '--data', restored, '--blobs', elsewhere)
-      await withServer(restored, elsewhere, assertServed)
+      await withServer(restored, ['--blobs', elsewhere], assertServed)
       const refused = await spawned(
         ['serve', '--data', join(folder, 'stranger'), '--blobs', place, '--listen', '127.0.0.1:0', '--console', 'off'],
         { env: ENV },
       )
       assert.match(refused.errors, /holds the blobs of another store/)
     }))
+}
 
+function moveRound(other: OtherStore): void {
+  test(`${other.name}: blobs move to it from files while a server serves`, () =>
+    onStore(other, async ({ below, folder }) => {
+      const [data, files, place] = [join(folder, 'data'), join(folder, 'files'), below.newPlace()]
+      await withServer(data, ['--blobs', files], fill)
+      const moving = ['--blobs', place, '--blobs-from', files]
+      await withServer(data, moving, async client => {
+        await assertServed(client)
+        assert.match(await command('blobs', 'move', '--data', data, ...moving), /complete/)
+        await assertServed(client)
+      })
+      await rm(files, { recursive: true })
+      await withServer(data, ['--blobs', place], assertServed)
+      await command('fsck', '--deep', '--data', data, '--blobs', place)
+    }))
+}
+
+function killRound(other: OtherStore): void {
   test(`${other.name}: killed in the middle of writes, it loses nothing that was acknowledged`, () =>
     onStore(other, async ({ below, folder }) => {
       const [data, place] = [join(folder, 'data'), below.newPlace()]
       const acknowledged = new Map<string, Buffer>()
-      await withServer(data, place, async (client, log) => {
+      await withServer(data, ['--blobs', place], async (client, log) => {
         let isOver = false
         let written = 0
         const write = async (worker: number): Promise<void> => {
@@ -156,4 +176,10 @@ export function serverRounds(other: OtherStore): void {
       })
       await command('fsck', '--deep', '--data', data, '--blobs', place)
     }))
+}
+
+export function serverRounds(other: OtherStore): void {
+  serveRound(other)
+  moveRound(other)
+  killRound(other)
 }
