@@ -10,6 +10,10 @@ const HEADERS: readonly (readonly [string, string])[] = [
   ['cache-control', 'no-store'],
   ['x-content-type-options', 'nosniff'],
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['x-frame-options', 'DENY'],
+  ['referrer-policy', 'no-referrer'],
+  ['cross-origin-opener-policy', 'same-origin'],
+  ['cross-origin-resource-policy', 'same-origin'],
 ]
 
 /** Upper bound of the buffer that gives an HTTP/1.0 client a response of known length. */
@@ -82,7 +86,20 @@ export class AdminResponse {
   }
 
   page(text: string, policy: string): Promise<void> {
-    return this.#send(200, 'text/html; charset=utf-8', text, policy)
+    return this.#send(200, 'text/html; charset=utf-8', text, [['content-security-policy', policy]])
+  }
+
+  /** A file, or a page with its own policy. */
+  file(
+    content: { readonly type: string; readonly bytes: Buffer; readonly encoding?: string | undefined },
+    headers: readonly (readonly [string, string])[],
+  ): Promise<void> {
+    if (content.encoding !== undefined) this.#response.setHeader('content-encoding', content.encoding)
+    return this.#send(200, content.type, content.bytes, headers)
+  }
+
+  setCookie(cookie: string): void {
+    this.#response.setHeader('set-cookie', cookie)
   }
 
   json(status: number, answer: unknown): Promise<void> {
@@ -119,10 +136,14 @@ export class AdminResponse {
     breakOff(this.#response, this.#message.socket)
   }
 
-  #send(status: number, type: string | undefined, text: string, policy?: string): Promise<void> {
+  #send(
+    status: number,
+    type: string | undefined,
+    text: string | Buffer,
+    headers: readonly (readonly [string, string])[] = [],
+  ): Promise<void> {
     const [message, response] = [this.#message, this.#response]
-    for (const [name, value] of HEADERS) response.setHeader(name, value)
-    if (policy !== undefined) response.setHeader('content-security-policy', policy)
+    for (const [name, value] of [...HEADERS, ...headers]) response.setHeader(name, value)
     if (type !== undefined) response.setHeader('content-type', type)
     if (status !== 204) response.setHeader('content-length', Buffer.byteLength(text))
     // An unread request body is not drained; the connection is closed instead.
@@ -132,7 +153,7 @@ export class AdminResponse {
     return this.#end(message.method === 'HEAD' ? undefined : text)
   }
 
-  async #end(text?: string): Promise<void> {
+  async #end(text?: string | Buffer): Promise<void> {
     this.#response.end(text)
     if (!this.#response.writableFinished) await this.#waitForClient('finish')
   }

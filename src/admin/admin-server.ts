@@ -1,6 +1,7 @@
 /**
- * The admin server: health checks and a status page for any client, and the admin API for administrators. Everything
- * but health, page and API description requires authentication.
+ * The admin server: health checks and the console's pages for any client, and the admin API for administrators and,
+ * where a route says so, for every caller that is signed in. Everything but health, pages and API description requires
+ * authentication.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
@@ -19,12 +20,16 @@ import type { Store } from '../store/store.ts'
 import type { AdminEvent } from '../telemetry/audit-log.ts'
 import type { Sample } from '../telemetry/families.ts'
 import { AdminResponse, beginResponse, type StartedResponse } from './admin-response.ts'
-import { type Administrator, administratorOf, asAdministrator, claimedKey, signatureMismatch } from './administrator.ts'
+import { administratorOf, asCaller, claimedKey, signatureMismatch } from './administrator.ts'
+import { ConsoleAccess, isFromConsolePage } from './console/console-access.ts'
+import { ConsoleAddress, type ConsoleSettings } from './console/console-address.ts'
+import { type ConsoleFiles, ConsolePages } from './console/console-pages.ts'
+import type { ConsoleSession, Sessions } from './console/sessions.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 import { decodeInput } from './input.ts'
 import { openApi } from './openapi.ts'
-import { PAGE_POLICY, page } from './page.ts'
 import {
+  type AdminCaller,
   type AdminContext,
   type ExplainAccess,
   isByteStream,
@@ -33,6 +38,7 @@ import {
   type RouteTable,
 } from './route.ts'
 import { metricsText } from './routes/metrics.ts'
+import { sessionShown } from './routes/session.ts'
 import { type ScrapeAccess, scrapeExtent } from './scraper.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
@@ -58,6 +64,10 @@ export interface AdminServerParts {
   readonly scraping: ScrapeAccess
   readonly backups: BackupLeases
   readonly isReady: () => Promise<boolean>
+  readonly console: ConsoleSettings
+  /** Outlive this server, as `scrub` does. */
+  readonly sessions: Sessions
+  readonly files: ConsoleFiles
   /** Reads and deletes are served, writes refused. */
   readonly isDiskFull?: () => boolean
   /** Called once per response of the admin API. */
@@ -71,6 +81,16 @@ interface RequestLogFields {
   readonly requestId: string
   route: string
   caller: string | undefined
+  /** The cookie that the response sets. */
+  cookie?: string
+}
+
+interface Authenticated {
+  readonly caller: AdminCaller
+  readonly isAdministrator: boolean
+  readonly session?: ConsoleSession | undefined
+  readonly objectUrl: string | undefined
+  readonly body: AsyncIterable<Buffer>
 }
 
 /** The query of a readiness check for clients that only read. */
@@ -83,13 +103,19 @@ export class AdminServer {
   readonly #accounts: Accounts
   readonly #attempts: FailedAttempts
   readonly #decoySecret: string
+  readonly #console: ConsoleAccess
+  readonly #pages: ConsolePages
 
   constructor(parts: AdminServerParts) {
     this.#parts = parts
     this.#accounts = new Accounts(parts.store.context)
     this.#attempts = new FailedAttempts(parts.clock)
     this.#decoySecret = parts.random.bytes(30).toString('base64url')
-    const { certificate } = parts
+    const { certificate, sessions, files, random } = parts
+    const address = new ConsoleAddress(parts.console, certificate)
+    const decoySecret = this.#decoySecret
+    this.#console = new ConsoleAccess({ address, sessions, attempts: this.#attempts, decoySecret })
+    this.#pages = new ConsolePages({ address, files, random })
     this.#server =
       certificate === undefined ? createServer(HTTP_OPTIONS) : createSecureServer({ ...HTTP_OPTIONS, ...certificate })
     // Every response that waits for its client listens for the end of the connection.
@@ -129,10 +155,9 @@ export class AdminServer {
     if (!isSpokenVersion(message.httpVersion))
       return reply.plainAndClose(400, 'Only HTTP/1.0 and HTTP/1.1 are supported.\n')
     if (path === '/health/live') return reply.plain(200, 'live\n')
-    const isRead = message.method === 'GET' || message.method === 'HEAD'
-    if (path === '/health/ready' || (path === '/' && isRead)) {
-      const ready = await this.#parts.isReady().catch(() => false)
-      if (path === '/') return reply.page(page(ready), PAGE_POLICY)
+    if (await this.#pages.serve(message, reply, () => this.#isReady())) return
+    if (path === '/health/ready') {
+      const ready = await this.#isReady()
       const isFull = ready && this.#parts.isDiskFull?.() === true
       if (isFull) return reply.plain(query === READS_ONLY ? 200 : 503, DISK_FULL)
       return reply.plain(ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
@@ -146,6 +171,7 @@ export class AdminServer {
       const { status, answer } = await this.#run(message, path, known)
       const stream = await startStream(answer, message)
       this.#record(known, { status, code: 'ok' }, message)
+      if (known.cookie !== undefined) reply.setCookie(known.cookie)
       if (stream === undefined) await reply.json(status, answer)
       else await reply.stream(stream, error => this.#parts.onError(error, known.requestId))
     } catch (error) {
@@ -154,6 +180,10 @@ export class AdminServer {
       this.#record(known, { status, code, message: String(fault.detail.reason ?? fault.message) }, message)
       await reply.fault(fault, known.requestId)
     }
+  }
+
+  #isReady(): Promise<boolean> {
+    return this.#parts.isReady().catch(() => false)
   }
 
   async #run(
@@ -169,14 +199,57 @@ export class AdminServer {
     const request = rawRequest(message)
     const scrape = found.route.permission === 'scraper' ? scrapeExtent(request, this.#parts.scraping) : undefined
     if (scrape !== undefined) return { status: 200, answer: metricsText(this.#parts, scrape) }
+    if (found.route.permission === 'sign-in') return this.#signInOrOut(message, request, found, known)
     const identities = await this.#parts.directory.now()
-    const { administrator, body } = await this.#administrator(message, request, identities)
-    known.caller = administrator.accessKey
+    const { body, ...authenticated } = await this.#authenticate(message, request, identities, found)
+    known.caller = authenticated.caller.accessKey
     const input = await inputOf(found, request, body, message)
-    const ctx = this.#context(administrator, identities, known.requestId)
+    const ctx = this.#context(authenticated, identities, known.requestId)
     const { route } = found
     const answer = await route.run(ctx, input)
     return { status: route.isPending?.(answer) === true ? 202 : route.status, answer }
+  }
+
+  async #signInOrOut(
+    message: IncomingMessage,
+    request: RawRequest,
+    found: RouteMatch,
+    known: RequestLogFields,
+  ): Promise<{ status: number; answer: unknown }> {
+    this.#console.checkOrigin(message)
+    const input = await inputOf(found, request, bytesOf(message), message)
+    const { status } = found.route
+    if (found.route.method === 'DELETE') {
+      known.cookie = this.#console.signOut(message)
+      return { status, answer: undefined }
+    }
+    const identities = await this.#parts.directory.now()
+    const given = { accessKey: String(input.accessKey), secretKey: String(input.secretKey) }
+    const { token, cookie, ...signedIn } = await this.#console.signIn(message, identities, given)
+    known.caller = given.accessKey
+    known.cookie = cookie
+    const isAdministrator = identities.mayAdminister(signedIn.caller)
+    const ctx = this.#context({ ...signedIn, isAdministrator }, identities, known.requestId)
+    return { status, answer: { token, ...(await sessionShown(ctx)) } }
+  }
+
+  /** By the session of the console's page, or by a signature. */
+  async #authenticate(
+    message: IncomingMessage,
+    request: RawRequest,
+    identities: AdminContext['identities'],
+    { route }: RouteMatch,
+  ): Promise<Authenticated> {
+    if (!isFromConsolePage(message)) {
+      const { administrator, body } = await this.#administrator(message, request, identities)
+      return { caller: administrator, isAdministrator: true, objectUrl: this.#console.objectUrl(message), body }
+    }
+    const signedIn = await this.#console.signedIn(message, identities)
+    const isAdministrator = identities.mayAdminister(signedIn.caller)
+    if (!isAdministrator && route.permission !== 'signed-in') {
+      throw new Fault('AccessDenied', { reason: 'Only a key of an account that is an administrator may do this.' })
+    }
+    return { ...signedIn, isAdministrator, body: bytesOf(message) }
   }
 
   /** Authenticates the administrator. A valid signature is accepted despite failures from the same address. */
@@ -204,10 +277,15 @@ export class AdminServer {
     }
   }
 
-  #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
+  #context(
+    { caller, isAdministrator, session, objectUrl }: Omit<Authenticated, 'body'>,
+    identities: AdminContext['identities'],
+    requestId: string,
+  ): AdminContext {
     const { store, clock, region, explain, scrub, backups, collectMetrics, facts } = this.#parts
     const known = { identities, caller, requestId, clock, region, explain, scrub, backups, collectMetrics, facts }
-    return { ...known, store: asAdministrator(caller, store, requestId), accounts: this.#accounts }
+    const by = { isAdministrator, session, objectUrl, store: asCaller(caller, store, requestId) }
+    return { ...known, ...by, accounts: this.#accounts }
   }
 
   #record(

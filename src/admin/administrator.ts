@@ -5,11 +5,12 @@ import { ACCESS_KEY_CHARACTERS_MAX, claimedCredential } from '../auth/claim.ts'
 import { checkedBody } from '../auth/payload.ts'
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
 import type { RawRequest } from '../http/raw-request.ts'
-import { type Account, actorOf, type Credential } from '../model/caller.ts'
+import { actorOf, type Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { IdentitySnapshot } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
 import type { ClaimedKey } from './failed-attempts.ts'
+import type { AdminCaller } from './route.ts'
 import { hasBearerToken } from './scraper.ts'
 
 /**
@@ -21,11 +22,6 @@ export const ADMIN_SERVICE = 'admin'
 export const ADMIN_SCHEMES: Readonly<Record<Scheme['name'], Scheme>> = {
   svc: { ...SCHEMES.svc, service: ADMIN_SERVICE },
   s3: { ...SCHEMES.s3, service: ADMIN_SERVICE },
-}
-
-export interface Administrator {
-  readonly account: Account
-  readonly accessKey: string
 }
 
 export interface AdminAuthentication {
@@ -62,7 +58,7 @@ export async function administratorOf(
   request: RawRequest,
   body: AsyncIterable<Buffer>,
   proof: AdminAuthentication,
-): Promise<{ readonly administrator: Administrator; readonly body: AsyncIterable<Buffer> }> {
+): Promise<{ readonly administrator: AdminCaller; readonly body: AsyncIterable<Buffer> }> {
   const named = schemeNamedBy(request)
   if (named === undefined) throw hasBearerToken(request) ? signatureMismatch() : refused()
   const { identities, region, anyRegion, now } = proof
@@ -77,7 +73,8 @@ export async function administratorOf(
   if (payload.kind !== 'sha256') {
     throw new Fault('InvalidRequest', { reason: 'The signature must cover the hash of the body.' })
   }
-  return { administrator: caller, body: checkedBody(body, payload) }
+  const { account, accessKey } = caller
+  return { administrator: { account, accessKey, user: undefined }, body: checkedBody(body, payload) }
 }
 
 /** A refusal does not tell whether the access key exists. */
@@ -94,6 +91,11 @@ function decoyCredential(accessKey: string, secretKey: string): Credential {
   return { accessKey, secretKey, account, user: undefined }
 }
 
-/** A view of the store that records lock changes in this administrator's name. */
-export const asAdministrator = (administrator: Administrator, store: Store, requestId: string): Store =>
-  store.forRequest(store.context.meta, actorOf({ kind: 'account', ...administrator }, requestId))
+/** A view of the store that records lock changes in this caller's name. */
+export function asCaller({ account, user, accessKey }: AdminCaller, store: Store, requestId: string): Store {
+  const caller =
+    user === undefined
+      ? ({ kind: 'account', account, accessKey } as const)
+      : ({ kind: 'user', account, user, accessKey } as const)
+  return store.forRequest(store.context.meta, actorOf(caller, requestId))
+}

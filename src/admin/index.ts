@@ -12,6 +12,7 @@ import * as keys from './routes/keys.ts'
 import * as locks from './routes/locks.ts'
 import * as metrics from './routes/metrics.ts'
 import * as server from './routes/server.ts'
+import * as session from './routes/session.ts'
 import * as usage from './routes/usage.ts'
 
 const isRoute = (value: unknown): value is Route => typeof value === 'object' && value !== null && 'permission' in value
@@ -27,8 +28,8 @@ const GetDescription = route({
 })
 
 export const ADMIN_ROUTES = new RouteTable([
-  ...[accounts, keys, buckets, locks, encryption, backup, blobs, metrics, server, cluster, usage].flatMap(module =>
-    Object.values(module).filter(isRoute),
+  ...[accounts, keys, buckets, locks, encryption, backup, blobs, metrics, server, cluster, usage, session].flatMap(
+    module => Object.values(module).filter(isRoute),
   ),
   GetDescription,
 ])

@@ -16,6 +16,9 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly nullable?: boolean
+  readonly additionalProperties?: boolean | Schema
+  readonly minItems?: number
+  readonly maxItems?: number
   readonly oneOf?: readonly Schema[]
 }
 
@@ -46,6 +49,15 @@ export const textField: ValueReader<string> = {
   },
 }
 
+/** Text that may be empty, such as a lifecycle document. */
+export const anyText: ValueReader<string> = {
+  schema: { type: 'string' },
+  read(value, name) {
+    if (typeof value !== 'string') throw invalidValue(name, 'a string')
+    return value
+  },
+}
+
 export const booleanField: ValueReader<boolean> = {
   schema: { type: 'boolean' },
   read(value, name) {
@@ -71,6 +83,48 @@ export function enumField<const W extends readonly string[]>(...words: W): Value
       if (typeof value !== 'string' || !words.includes(value)) throw invalidValue(name, words.join(' or '))
       return value
     },
+  }
+}
+
+/** Names and values, both text. */
+export const textMap: ValueReader<Readonly<Record<string, string>>> = {
+  schema: { type: 'object', additionalProperties: { type: 'string' } },
+  read(value, name) {
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
+    if (!isMap || Object.values(value).some(one => typeof one !== 'string')) {
+      throw invalidValue(name, 'an object of strings')
+    }
+    return value as Readonly<Record<string, string>>
+  },
+}
+
+/** A list of 1 to `max` objects with these fields. */
+export function listField<F extends InputFields>(fields: F, max: number): ValueReader<readonly InputOf<F>[]> {
+  const items = objectSchema(fields)
+  return {
+    schema: { type: 'array', items, minItems: 1, maxItems: max },
+    read(value, name) {
+      if (!Array.isArray(value) || value.length === 0 || value.length > max) {
+        throw invalidValue(name, `a list of 1 to ${max} objects`)
+      }
+      return value.map(one => {
+        if (typeof one !== 'object' || one === null || Array.isArray(one)) throw invalidValue(name, 'a list of objects')
+        return decodeInput(fields, { path: NONE, query: NONE, body: one }) as InputOf<F>
+      })
+    },
+  }
+}
+
+const NONE: ReadonlyMap<string, string> = new Map()
+
+/** The schema of an object with these fields and no others. */
+export function objectSchema(fields: InputFields): Schema {
+  const required = Object.keys(fields).filter(name => fields[name]!.required)
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length === 0 ? {} : { required }),
+    properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])),
   }
 }
 

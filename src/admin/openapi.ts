@@ -1,5 +1,5 @@
 /** Generates the OpenAPI description of the admin API from its routes. */
-import type { Field, Schema } from './input.ts'
+import { objectSchema, type Schema } from './input.ts'
 import type { Route } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -21,24 +21,26 @@ function parameters(route: Route): Json[] {
 function requestBody(route: Route): Json | undefined {
   const fields = Object.entries(route.input).filter(([, field]) => field.place === 'body')
   if (fields.length === 0) return undefined
-  const required = fields.filter(([, field]) => field.required).map(([name]) => name)
-  const schema = {
-    type: 'object',
-    additionalProperties: false,
-    ...(required.length === 0 ? {} : { required }),
-    properties: Object.fromEntries(fields.map(([name, field]: [string, Field<unknown>]) => [name, field.schema])),
-  }
-  return { required: required.length > 0, content: json(schema) }
+  const schema = objectSchema(Object.fromEntries(fields))
+  return { required: schema.required !== undefined, content: json(schema) }
+}
+
+function security({ permission }: Route): Json | undefined {
+  if (permission === 'anyone' || permission === 'sign-in') return { security: [] }
+  return permission === 'signed-in' ? { security: [{ session: [], token: [] }, { signature: [] }] } : undefined
 }
 
 function operation(route: Route): Json {
   const body = requestBody(route)
   const answer =
-    route.status === 204 ? { description: 'Success' } : { description: 'Success', content: json({ type: 'object' }) }
+    route.status === 204
+      ? { description: 'Success' }
+      : { description: 'Success', content: json(route.answer ?? { type: 'object' }) }
   return {
     operationId: route.name,
     summary: route.summary,
-    ...(route.permission === 'anyone' ? { security: [] } : {}),
+    'x-permission': route.permission,
+    ...(security(route) ?? {}),
     parameters: parameters(route),
     ...(body === undefined ? {} : { requestBody: body }),
     responses: {
@@ -69,11 +71,23 @@ export function openApi(routes: readonly Route[]): Json {
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     servers: [{ url: '/', description: 'The server that this description comes from' }],
-    security: [{ signature: [] }],
+    security: [{ signature: [] }, { session: [], token: [] }],
     paths,
     components: {
       schemas: { Fault: FAULT },
       securitySchemes: {
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'holdfast-session',
+          description: 'Set by SignIn; the port follows the name, and over TLS the prefix __Host- precedes it.',
+        },
+        token: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-holdfast-console',
+          description: 'The token that SignIn returned. Every request with a session carries it.',
+        },
         signature: {
           type: 'apiKey',
           in: 'header',

@@ -52,6 +52,7 @@ export function page(isReady: boolean): string {
 <style>${STYLE}</style>
 <h1>Holdfast</h1>
 <p>This server is ${state}. Objects are served on another port; this one is for administrators.
+<p>The console is not part of this build: <code>npm run build</code> makes it.
 <table>
 ${PLACES.map(row).join('\n')}
 </table>

@@ -3,14 +3,15 @@
 import type { BackupLeases } from '../backup/lease.ts'
 import type { ExplainQuestion } from '../edge/explain.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Account } from '../model/caller.ts'
+import type { Account, User } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Explanation } from '../rules/explanation.ts'
 import type { Accounts } from '../store/identity/accounts.ts'
 import type { IdentitySnapshot } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
 import type { Sample } from '../telemetry/families.ts'
-import type { InputFields, InputOf } from './input.ts'
+import type { ConsoleSession } from './console/sessions.ts'
+import type { InputFields, InputOf, Schema } from './input.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
 /** Explains whether the owner of an access key may do something; without a key, an anonymous caller. */
@@ -18,14 +19,26 @@ export type ExplainAccess = (
   question: Omit<ExplainQuestion, 'as'> & { readonly accessKey: string | undefined },
 ) => Promise<Explanation>
 
+export interface AdminCaller {
+  readonly account: Account
+  /** Only in the console: a user's signature is not accepted by the admin API. */
+  readonly user: User | undefined
+  readonly accessKey: string
+}
+
 /** The context of a route's `run`. */
 export interface AdminContext {
   /** Records changes of locks in the caller's name. */
   readonly store: Store
   readonly accounts: Accounts
   readonly identities: IdentitySnapshot
-  /** The administrator who makes the request. */
-  readonly caller: { readonly account: Account; readonly accessKey: string }
+  readonly caller: AdminCaller
+  /** False only for routes that every signed-in caller may use. */
+  readonly isAdministrator: boolean
+  /** The session of a request of the console's page. */
+  readonly session?: ConsoleSession | undefined
+  /** Where browsers reach the object API; undefined on the command line. */
+  readonly objectUrl?: string | undefined
   readonly requestId: string
   readonly clock: Clock
   readonly region: string
@@ -74,11 +87,16 @@ export interface Route {
   /** `{name}` matches one segment. */
   readonly path: string
   readonly summary: string
-  /** Which clients may call it: administrators, also those with the scrape token, or any. Has no default. */
-  readonly permission: 'admin' | 'scraper' | 'anyone'
+  /**
+   * Which clients may call it: administrators, also those with the scrape token, any that is signed in to the console,
+   * those that are about to sign in or out, or any. Has no default.
+   */
+  readonly permission: 'admin' | 'scraper' | 'signed-in' | 'sign-in' | 'anyone'
   readonly input: InputFields
   /** The status of success; 204 for an empty response. */
   readonly status: 200 | 201 | 202 | 204
+  /** The schema of the result. */
+  readonly answer?: Schema
   /** Whether this result reports work still in progress, which is a 202. */
   readonly isPending?: (answer: unknown) => boolean
   run(ctx: AdminContext, input: Record<string, unknown>): Promise<unknown>

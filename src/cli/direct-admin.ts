@@ -1,6 +1,6 @@
 /** The admin API without a server: runs its routes in this process, directly on the data folder. */
 
-import { asAdministrator } from '../admin/administrator.ts'
+import { asCaller } from '../admin/administrator.ts'
 import { ADMIN_ROUTES } from '../admin/index.ts'
 import { decodeInput } from '../admin/input.ts'
 import { type AdminContext, isByteStream, isLineStream } from '../admin/route.ts'
@@ -40,13 +40,18 @@ export class DirectAdmin implements Admin {
   async #context(): Promise<AdminContext> {
     const { store } = this.#parts
     const identities = await this.#directory.now()
-    const caller = { account: identities.byAccountId(ROOT_ACCOUNT_ID)!, accessKey: 'command line' }
+    const caller = {
+      account: identities.byAccountId(ROOT_ACCOUNT_ID)!,
+      accessKey: 'command line',
+      user: undefined,
+    }
     const requestId = store.context.random.bytes(8).toString('hex').toUpperCase()
     return {
-      store: asAdministrator(caller, store, requestId),
+      store: asCaller(caller, store, requestId),
       accounts: new Accounts(store.context),
       identities,
       caller,
+      isAdministrator: true,
       requestId,
       clock: systemClock,
       region: this.#region,

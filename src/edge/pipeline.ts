@@ -21,6 +21,7 @@ import type { Operation, OperationResponse, ResourceLevel } from '../operations/
 import { isRegionName } from '../rules/naming.ts'
 import { authenticateRequest } from './authenticate-request.ts'
 import { type AccessFacts, Authorizer } from './authorize.ts'
+import { type ConsoleOrigins, consoleCors } from './console-cors.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { type Address, addressOf, DecodedRequest, hostOf, labelBelow, pathAddress } from './decoded-request.ts'
 import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
@@ -83,6 +84,8 @@ export interface PipelineParts {
    */
   readonly clientTimes?: (() => readonly number[]) | undefined
   readonly faultInjector?: FaultInjector | undefined
+  /** The console of this server, whose page may send requests; undefined without one. */
+  readonly console?: ConsoleOrigins | undefined
   /** Called with every error that is not a fault of the client. */
   readonly onError: (error: unknown, requestId: string) => void
 }
@@ -126,9 +129,10 @@ export class Pipeline {
       const address = addressOf(exchange.request, this.#parts.baseHosts)
       const isPath = address.style === 'alias' && !(await this.#isBucket(address.bucket))
       this.#setAddress(exchange, state, isPath ? pathAddress(exchange.request) : address)
-      if (exchange.request.method === 'OPTIONS') return await this.#preflight(state)
       const origin = state.request.header('origin')
-      if (origin !== undefined) state.cors = await this.#corsHeaders(exchange, state, origin)
+      if (origin !== undefined) state.cors = consoleCors(exchange, this.#parts.console)
+      if (exchange.request.method === 'OPTIONS') return await this.#preflight(state)
+      if (origin !== undefined && state.cors.length === 0) state.cors = await this.#corsHeaders(exchange, state, origin)
       const operation = this.#route(exchange, state)
       const { faultInjector: interfere } = this.#parts
       if (interfere === undefined) return await this.#answer(exchange, state, operation)
@@ -246,10 +250,9 @@ export class Pipeline {
 
   async #preflight(state: RequestState): Promise<RequestState> {
     state.operationName = 'Preflight'
-    state.response = encodeResponse(
-      { headers: await preflight(this.#parts.facts, state.address, state.request) },
-      state,
-    )
+    const isConsole = state.cors.length > 0
+    const headers = isConsole ? [] : await preflight(this.#parts.facts, state.address, state.request)
+    state.response = encodeResponse({ headers }, state)
     return state
   }
 

@@ -79,6 +79,8 @@ export const FAULTS = {
       'They must be restored first: stop the server and run holdfast rebuild.',
   ],
   MethodNotAllowed: [405, 'The specified method is not allowed against this resource.'],
+  /** The console is reached under a host name that is not its own. */
+  MisdirectedRequest: [421, 'This server does not answer for this host name.'],
   MissingContentLength: [411, 'You must provide the Content-Length HTTP header.'],
   MissingRequestBodyError: [400, 'Request Body is empty'],
   MissingSecurityHeader: [400, 'Your request was missing a required header'],
@@ -119,6 +121,7 @@ export const FAULTS = {
   SlowDown: [503, 'Please reduce your request rate.'],
   TooManyBuckets: [400, 'You have attempted to create more buckets than allowed'],
   TooManyRequests: [429, 'Too many attempts failed. Try again later.'],
+  Unauthenticated: [401, 'The session has ended or never began. Sign in.'],
   UnexpectedContent: [400, 'This request does not support content'],
   UnresolvableGrantByEmailAddress: [400, 'The e-mail address you provided does not match any account on record.'],
   XSvcContentSHA256Mismatch: [400, 'The provided content SHA-256 does not match what was computed.'],

@@ -18,6 +18,7 @@ import { checkBlobsPlace } from './blob-driver.ts'
 import { clusterFrom, clusterName } from './cluster-config.ts'
 import type { ClusterSettings } from './cluster-keyring.ts'
 import { checkMemory } from './config-memory.ts'
+import { originFrom, originsFrom } from './config-origins.ts'
 import { secretFrom, secretIn } from './config-secrets.ts'
 import { checkVariables } from './config-variables.ts'
 import { isLogLevel, type LogFormat, type LogLevel } from './log.ts'
@@ -31,6 +32,10 @@ export interface Config {
   readonly listen: HostAndPort
   /** Undefined when it is off. */
   readonly console: HostAndPort | undefined
+  /** Origins under which browsers reach the console through a proxy. */
+  readonly consoleUrls: readonly string[]
+  /** The origin under which browsers reach the object API. */
+  readonly objectUrl: string | undefined
   readonly baseHosts: readonly string[]
   readonly website: {
     readonly hosts: readonly string[]
@@ -213,7 +218,9 @@ const flag = <T>(value: string, meaning: string, read: Read<T>, preset?: string)
 export const FLAGS = {
   data: flag('DIR', 'everything the server keeps', folder, './data'),
   listen: flag('HOST:PORT', 'the object API; port 0 picks a free one', hostAndPort, '127.0.0.1:9000'),
-  console: flag('HOST:PORT', 'admin API and health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
+  console: flag('HOST:PORT', 'console, admin API and health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
+  'console-url': flag('A,B', 'URLs of the console behind a proxy or under another name', originsFrom),
+  'object-url': flag('URL', "the object API for browsers; without, the console's host and the port", originFrom),
   'base-host': flag('A,B', 'buckets answer at <bucket>.NAME of each; by path on any host', hostNames, 'localhost'),
   'website-host': flag('A,B', 'websites answer at <bucket>.NAME of each; website.<base host> without', hostNames),
   'website-on-bucket-host': flag(
@@ -319,6 +326,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     memory,
     listen: values.listen!,
     console: values.console === 'off' ? undefined : values.console,
+    consoleUrls: values['console-url'] ?? [],
+    objectUrl: values['object-url'],
     baseHosts: values['base-host']!,
     website: {
       hosts: values['website-host'] ?? values['base-host']!.map(name => `website.${name}`),

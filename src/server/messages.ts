@@ -27,6 +27,8 @@ export type ToWorker =
   /** Reply with all samples. */
   | { readonly do: 'metrics'; readonly number: number }
   | { readonly do: 'renew'; readonly certificate: Certificate }
+  /** The page of the console on this port may send requests. */
+  | { readonly do: 'console port'; readonly port: number | undefined }
   /** Reopen log files after rotation. */
   | { readonly do: 'reopen' }
   | { readonly do: 'stop' }

@@ -1,4 +1,5 @@
 /** Composes the object API over a store: access facts, sessions, pipeline and listener. */
+import type { ConsoleOrigins } from '../edge/console-cors.ts'
 import type { FaultInjector } from '../edge/fault-injection.ts'
 import { Listener } from '../edge/listener.ts'
 import { Pipeline } from '../edge/pipeline.ts'
@@ -33,6 +34,7 @@ export interface ServingParts {
   readonly tlsForCustomerKeys?: boolean
   readonly clientTimes?: () => readonly number[]
   readonly interfere?: FaultInjector
+  readonly console?: ConsoleOrigins | undefined
   readonly logger: Logger
   /** Further recorders of requests. */
   readonly sinks?: Omit<RecorderSinks, 'logger'>
@@ -55,6 +57,7 @@ export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate'
     tlsForCustomerKeys: serving.tlsForCustomerKeys ?? false,
     clientTimes: serving.clientTimes,
     faultInjector: serving.interfere,
+    console: serving.console,
     onError: (error, requestId) => {
       logger.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
       if (isFatal(error)) logger.abort()

@@ -20,6 +20,8 @@ export interface ObjectServer {
   readonly address: AddressInfo
   /** Samples of requests and of this process. */
   samples(): Promise<Sample[]>
+  /** The console listens only after the object API. */
+  setConsolePort(port: number | undefined): void
   renew(certificate: Certificate): Promise<void>
   /** Reopens files that log rotation may have moved. */
   reopen(): void
@@ -33,6 +35,8 @@ export interface ObjectServerOptions {
   readonly rootKey: RootKey
   readonly certificate: Certificate | undefined
   readonly port: number
+  /** Undefined until the console listens, and without one. */
+  readonly consolePort?: number | undefined
   readonly role: Role
 }
 
@@ -41,10 +45,11 @@ export async function serveObjects(store: Store, options: ObjectServerOptions, l
   const { region, anyRegion, sigV2, anonymousDialect, baseHosts, website, tlsForCustomerKeys } = config
   const directory = new IdentityCache(store.context, rootKey)
   const named = { region, anyRegion, sigV2, anonymousDialect, baseHosts, website, tlsForCustomerKeys }
+  const console = { port: options.consolePort, urls: config.consoleUrls }
   const recorders = openRecorders(store, options, logger)
   const tools = { clock: systemClock, random: systemRandom, logger, sinks: recorders.sinks }
   const server = new RenewableServer(config.listen.host, certificate, secured =>
-    listenerFor({ store, directory, ...named, certificate: secured, ...tools }),
+    listenerFor({ store, directory, ...named, console, certificate: secured, ...tools }),
   )
   const address = await server.listen(port).catch(async (error: unknown) => {
     await recorders.stop()
@@ -55,6 +60,9 @@ export async function serveObjects(store: Store, options: ObjectServerOptions, l
     address,
     samples: () => recorders.samples(),
     reopen: () => recorders.reopen(),
+    setConsolePort(port) {
+      console.port = port
+    },
     renew: renewed => server.renew(renewed),
     async close() {
       await server.close()

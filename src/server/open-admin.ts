@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { AdminServer } from '../admin/admin-server.ts'
+import { Sessions } from '../admin/console/sessions.ts'
 import { ADMIN_ROUTES } from '../admin/index.ts'
 import { ScrubRound } from '../admin/scrub-round.ts'
 import { BackupLeases } from '../backup/lease.ts'
@@ -22,6 +23,7 @@ import { openAudit } from './audit-file.ts'
 import type { Capacity } from './capacity.ts'
 import type { ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
+import { consoleFiles } from './console-files.ts'
 import { explain, type StoreQuestion } from './explain.ts'
 import { isFatal, type Logger } from './log.ts'
 import { RenewableServer } from './renewable-server.ts'
@@ -30,6 +32,7 @@ const ADDRESS_FILE = 'console-address'
 
 export interface RunningAdmin {
   readonly url: string
+  readonly port: number
   renew(certificate: Certificate): Promise<void>
   reopen(): void
   close(): Promise<void>
@@ -40,6 +43,8 @@ export interface AdminOptions {
   readonly snapshot: ServerParts['snapshot']
   readonly directory: IdentityCache
   readonly certificate: Certificate | undefined
+  /** The port of the object API. */
+  readonly objectPort: number
   /** The object API is listening. */
   readonly isServing: () => boolean
   /** Writes are refused because the disk is full. */
@@ -50,16 +55,12 @@ export interface AdminOptions {
 }
 
 /** Undefined when the admin server is disabled. */
-export async function openAdmin(
-  config: Pick<Config, 'console' | 'data' | 'memory' | 'region' | 'anyRegion' | 'metrics' | 'auditLog'>,
-  over: AdminOptions,
-  logger: Logger,
-): Promise<RunningAdmin | undefined> {
+export async function openAdmin(config: Config, over: AdminOptions, logger: Logger): Promise<RunningAdmin | undefined> {
   const address = config.memory ? undefined : join(config.data, ADDRESS_FILE)
   // A stale address from an earlier start may lead to another process.
   if (address !== undefined) await realDisk.remove(address)
   if (config.console === undefined) return undefined
-  const { store, snapshot, directory, certificate, isServing, isDiskFull, collectMetrics, capacity } = over
+  const { store, snapshot, directory, certificate, isServing, isDiskFull, collectMetrics, capacity, objectPort } = over
   const backups = new BackupLeases(store.context, snapshot)
   const scrub = new ScrubRound(store.context)
   const audit = openAudit(config.auditLog, logger)
@@ -86,6 +87,9 @@ export async function openAdmin(
       return isServing()
     },
     isDiskFull,
+    console: { host: config.console.host, urls: config.consoleUrls, objectUrl: config.objectUrl, objectPort },
+    sessions: new Sessions(systemClock, systemRandom),
+    files: consoleFiles(),
     record: (act: AdminEvent) => {
       logger.log(adminLine(act))
       audit?.log.recordAdminEvent(act)
@@ -106,6 +110,7 @@ export async function openAdmin(
   if (address !== undefined) await announceAddress(address, reached, logger)
   return {
     url: urlOf(scheme, listening),
+    port: listening.port,
     renew: renewed => server.renew(renewed),
     reopen: () => audit?.reopen(),
     async close() {

@@ -74,7 +74,9 @@ async function serveAlone(config: Config, logger: Logger): Promise<RunningServer
       ])
     let isClosing = false
     const shown = { certificate, isServing: () => !isClosing, isDiskFull: () => watch.isFull, collectMetrics, capacity }
-    const admin = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, logger)
+    const over = { store, snapshot: folder.snapshot, directory, objectPort: objects.address.port, ...shown }
+    const admin = await openAdmin(config, over, logger)
+    objects.setConsolePort(admin?.port)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
       consoleUrl: admin?.url ?? 'off',
@@ -112,6 +114,7 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
   const member = folder.membership?.id.toString('hex')
   const processMetrics = new ProcessMetrics('supervisor', realDisk)
   let maintenance: StoreMaintenance | undefined
+  let consolePort: number | undefined
   try {
     const address = await findPort(config.listen)
     await pool.start(config.workers, {
@@ -119,7 +122,7 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
       admit: writer => folder.admit(writer),
       dismiss: writer => folder.dismiss(writer),
       assignment: writer => ({
-        ...{ config, rootKey, certificate, port: address.port },
+        ...{ config, rootKey, certificate, port: address.port, consolePort },
         ...{ role: 'worker', epoch, generation, writer, member },
       }),
       heartbeatTimeoutMs: config.workerTimeoutMs,
@@ -135,17 +138,14 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
     maintenance = running
     const storeMetrics = new StoreMetrics(store.context)
     const collectMetrics = async (): Promise<Sample[]> => {
-      const own = [
-        ...samples,
-        ...(await processMetrics.samples()),
-        ...(await storeMetrics.samples()),
-        ...membershipSamples(folder),
-        ...running.samples(),
-      ]
-      return mergeSamples([...own, ...(await pool.samples())])
+      const own = [...samples, ...(await processMetrics.samples()), ...(await storeMetrics.samples())]
+      return mergeSamples([...own, ...membershipSamples(folder), ...running.samples(), ...(await pool.samples())])
     }
     const shown = { certificate, isServing, isDiskFull: () => watch.isFull, collectMetrics, capacity }
-    const admin = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, logger)
+    const over = { store, snapshot: folder.snapshot, directory, objectPort: address.port, ...shown }
+    const admin = await openAdmin(config, over, logger)
+    consolePort = admin?.port
+    pool.broadcast({ do: 'console port', port: consolePort })
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', address),
       consoleUrl: admin?.url ?? 'off',

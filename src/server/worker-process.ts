@@ -41,6 +41,7 @@ class WorkerProcess {
     else if (message.do === 'reload findings') void this.#reloadFindings(message.number)
     else if (message.do === 'metrics') void this.#sendMetrics(message.number)
     else if (message.do === 'renew') void this.#renew(message.certificate)
+    else if (message.do === 'console port') this.#objects.setConsolePort(message.port)
     else if (message.do === 'reopen') this.#reopen()
     else if (message.do === 'stop') void this.#stop()
   }

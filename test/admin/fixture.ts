@@ -2,6 +2,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { AdminServer, type AdminServerParts } from '../../src/admin/admin-server.ts'
+import { Sessions } from '../../src/admin/console/sessions.ts'
 import { ADMIN_ROUTES } from '../../src/admin/index.ts'
 import { ScrubRound } from '../../src/admin/scrub-round.ts'
 import { BackupLeases } from '../../src/backup/lease.ts'
@@ -131,6 +132,9 @@ export async function withConsole(
     facts: async () => ({ version: '0.0.0', runtime: 'none', filesystems: [] }),
     scraping: { token: undefined, isPublic: false },
     isReady: async () => true,
+    console: { host: '127.0.0.1', urls: [], objectUrl: undefined, objectPort: 9000 },
+    sessions: new Sessions(clock, systemRandom),
+    files: async () => undefined,
     ...more,
     record: act => log.push(adminLine(act)),
     onError: error => log.push({ error: String((error as Error)?.stack ?? error) }),

@@ -1,0 +1,30 @@
+/** The cookie of a session. Cookies are shared by all ports of a host, so its name contains the port. */
+import type { IncomingMessage } from 'node:http'
+
+const PAIR = /^\s*([^=\s]+)=(\S+?)\s*$/
+
+const isSecure = (origin: string): boolean => origin.startsWith('https:')
+
+/** Browsers accept the prefix `__Host-` only over TLS, and then from this host alone. */
+function cookieName(origin: string): string {
+  const port = new URL(origin).port || (isSecure(origin) ? '443' : '80')
+  return `${isSecure(origin) ? '__Host-' : ''}holdfast-session-${port}`
+}
+
+const attributes = (origin: string): string => `Path=/; HttpOnly; SameSite=Strict${isSecure(origin) ? '; Secure' : ''}`
+
+/** Lasts until the browser ends; the server ends the session earlier. */
+export const sessionCookie = (origin: string, id: string): string =>
+  `${cookieName(origin)}=${id}; ${attributes(origin)}`
+
+export const clearedCookie = (origin: string): string => `${cookieName(origin)}=; Max-Age=0; ${attributes(origin)}`
+
+/** All session ids sent: a page on another port of the same host can add cookies of the same name. */
+export function sentSessionIds({ headers }: IncomingMessage, origin: string): string[] {
+  const name = cookieName(origin)
+  return (headers.cookie ?? '')
+    .split(';')
+    .map(pair => PAIR.exec(pair))
+    .filter(pair => pair?.[1] === name)
+    .map(pair => pair![2]!)
+}

@@ -1,0 +1,246 @@
+/** Routes of the console's sessions: who is signed in, what they may do, and requests presigned for them. */
+import { percentEncoded, presign } from '../../auth/presign.ts'
+import { SCHEMES } from '../../auth/schemes.ts'
+import { canBeHeader, headerWire } from '../../http/raw-request.ts'
+import { Fault } from '../../model/faults.ts'
+import { explanationJson, explanationText } from '../../rules/explanation.ts'
+import { isBucketName } from '../../rules/naming.ts'
+import {
+  body,
+  booleanField,
+  enumField,
+  type InputOf,
+  listField,
+  optionalField,
+  positiveInteger,
+  type Schema,
+  textField,
+  textMap,
+} from '../input.ts'
+import { type AdminContext, route } from '../route.ts'
+
+const PRESIGNED_MAX = 1000
+const QUESTIONS_MAX = 100
+const SECONDS_DEFAULT = 900
+/** As long as a signature is valid at most. */
+const SECONDS_MAX = 604_800
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+
+const TEXT: Schema = { type: 'string' }
+const TIME: Schema = { type: 'string', format: 'date-time' }
+
+const SESSION = {
+  type: 'object',
+  required: [
+    'accessKey',
+    'account',
+    'administrator',
+    'startedAt',
+    'idleEndsAt',
+    'endsAt',
+    'objectUrl',
+    'region',
+    'version',
+  ],
+  properties: {
+    accessKey: TEXT,
+    account: {
+      type: 'object',
+      required: ['accountId', 'displayName'],
+      properties: { accountId: TEXT, displayName: TEXT },
+    },
+    user: { ...TEXT, description: 'Absent for a key of the account itself' },
+    administrator: { type: 'boolean' },
+    startedAt: TIME,
+    idleEndsAt: { ...TIME, description: 'The session ends then unless it is used before' },
+    endsAt: { ...TIME, description: 'The session ends then at the latest' },
+    objectUrl: { ...TEXT, description: 'Where the browser reaches the object API' },
+    region: TEXT,
+    version: TEXT,
+  },
+} satisfies Schema
+
+/** The session as its holder sees it. */
+export async function sessionShown(ctx: AdminContext) {
+  const { session, caller, objectUrl, region, isAdministrator } = ctx
+  if (session === undefined) throw new Fault('Unauthenticated')
+  const { accountId, displayName } = caller.account
+  return {
+    accessKey: caller.accessKey,
+    account: { accountId, displayName },
+    user: caller.user?.name,
+    administrator: isAdministrator,
+    startedAt: iso(session.startedAt),
+    idleEndsAt: iso(session.idleEndsAt),
+    endsAt: iso(session.endsAt),
+    objectUrl,
+    region,
+    version: (await ctx.facts()).version,
+  }
+}
+
+/** The server runs these itself, since they have no caller. */
+async function onlyOverHttp(): Promise<never> {
+  throw new Fault('InvalidRequest', { reason: 'Sessions exist only on the port of the console.' })
+}
+
+export const SignIn = route({
+  name: 'SignIn',
+  method: 'POST',
+  path: '/v1/session',
+  summary: 'Begin a session: sets its cookie and returns its token',
+  permission: 'sign-in',
+  status: 201,
+  answer: {
+    ...SESSION,
+    required: ['token', ...SESSION.required],
+    properties: { token: TEXT, ...SESSION.properties },
+  },
+  input: { accessKey: body(textField, 'The access key'), secretKey: body(textField, 'Its secret key') },
+  run: onlyOverHttp,
+})
+
+export const SignOut = route({
+  name: 'SignOut',
+  method: 'DELETE',
+  path: '/v1/session',
+  summary: 'End the session',
+  permission: 'sign-in',
+  status: 204,
+  input: {},
+  run: onlyOverHttp,
+})
+
+export const GetSession = route({
+  name: 'GetSession',
+  method: 'GET',
+  path: '/v1/session',
+  summary: 'Get the identity and the end of the session',
+  permission: 'signed-in',
+  answer: SESSION,
+  input: {},
+  run: sessionShown,
+})
+
+const PRESIGNED = {
+  method: body(enumField('GET', 'HEAD', 'PUT', 'POST', 'DELETE'), 'Method of the request'),
+  bucket: optionalField(textField, 'Absent for a request to the service'),
+  key: optionalField(textField, 'Absent for a request to the bucket'),
+  query: optionalField(textMap, 'Further parameters; sub-resources have an empty value'),
+  headers: optionalField(textMap, 'Headers to sign: all that begin with x-amz-, others as wanted'),
+  expiresInSeconds: optionalField(positiveInteger, `${SECONDS_DEFAULT} when absent, ${SECONDS_MAX} at most`),
+}
+
+const invalid = (name: string, reason: string): Fault =>
+  new Fault('InvalidArgument', { ArgumentName: name, reason: `${name}: ${reason}` })
+
+/**
+ * Browsers resolve the segments `.` and `..` also when they are percent-encoded, but not within a segment that has an
+ * encoded slash.
+ */
+function keyPath(key: string): string {
+  const segments = key.split('/')
+  const hasDots = segments.some(segment => segment === '.' || segment === '..')
+  try {
+    return segments.map(percentEncoded).join(hasDots ? '%2F' : '/')
+  } catch {
+    throw invalid('key', 'it is not valid Unicode')
+  }
+}
+
+function pathOf(bucket: string | undefined, key: string | undefined): string {
+  if (bucket === undefined) {
+    if (key !== undefined) throw invalid('key', 'a bucket is missing')
+    return '/'
+  }
+  if (!isBucketName(bucket)) throw invalid('bucket', 'it is not a valid bucket name')
+  return key === undefined ? `/${bucket}` : `/${bucket}/${keyPath(key)}`
+}
+
+function presigned(
+  request: InputOf<typeof PRESIGNED>,
+  by: { readonly origin: string; readonly key: Parameters<typeof presign>[2]['key']; readonly ctx: AdminContext },
+) {
+  const { method, bucket, key, query = {}, headers = {}, expiresInSeconds: seconds = SECONDS_DEFAULT } = request
+  if (seconds > SECONDS_MAX) throw invalid('expiresInSeconds', `${SECONDS_MAX} at most`)
+  const wrong = Object.entries(headers).find(([name, value]) => !canBeHeader(name, value) || /^host$/i.test(name))
+  if (wrong !== undefined) throw invalid('headers', 'a name or value cannot be sent')
+  if (Object.keys(query).some(name => /^x-(amz|svc)-(signature|credential|algorithm)$/i.test(name))) {
+    throw invalid('query', 'the signature is added by the server')
+  }
+  // A browser sends one byte per character, so the page gets UTF-8 bytes as characters.
+  const wire = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, headerWire(value)]))
+  const whole = { method, origin: by.origin, path: pathOf(bucket, key), query, headers: wire }
+  const { region, clock } = by.ctx
+  const url = presign(SCHEMES.s3, whole, { key: by.key, region, now: clock.now(), seconds })
+  return { method, url, headers: wire }
+}
+
+export const PresignRequests = route({
+  name: 'PresignRequests',
+  method: 'POST',
+  path: '/v1/session/presign',
+  summary: 'Presign requests to the object API in the name of the caller, who is authorized when they are sent',
+  permission: 'signed-in',
+  input: { requests: body(listField(PRESIGNED, PRESIGNED_MAX), 'The requests, in the dialect of S3') },
+  answer: {
+    type: 'object',
+    required: ['requests'],
+    properties: {
+      requests: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['method', 'url', 'headers'],
+          properties: { method: TEXT, url: TEXT, headers: textMap.schema },
+        },
+      },
+    },
+  },
+  async run(ctx, { requests }) {
+    const { objectUrl: origin } = ctx
+    const key = await ctx.identities.findCredential(ctx.caller.accessKey)
+    if (origin === undefined || key === undefined) throw new Fault('Unauthenticated')
+    return { requests: requests.map(request => presigned(request, { origin, key, ctx })) }
+  },
+})
+
+const QUESTION = {
+  action: body(textField, 's3:GetObject, svc:GetObject or the bare name'),
+  bucket: optionalField(textField, 'Bucket of the request'),
+  key: optionalField(textField, 'Object key of the request'),
+  versionId: optionalField(textField, 'Version of the request'),
+  bypass: optionalField(booleanField, 'The request asks to bypass governance retention'),
+}
+
+export const GetPermissions = route({
+  name: 'GetPermissions',
+  method: 'POST',
+  path: '/v1/session/permissions',
+  summary: 'Tell for each question whether the caller may do that, and why',
+  permission: 'signed-in',
+  input: { questions: body(listField(QUESTION, QUESTIONS_MAX), 'What the caller would do') },
+  answer: {
+    type: 'object',
+    required: ['answers'],
+    properties: {
+      answers: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['verdict', 'text'],
+          properties: { verdict: { type: 'string', enum: ['allowed', 'refused', 'depends'] }, text: TEXT },
+        },
+      },
+    },
+  },
+  async run(ctx, { questions }) {
+    const answers: object[] = []
+    for (const question of questions) {
+      const explanation = await ctx.explain({ ...question, accessKey: ctx.caller.accessKey })
+      answers.push({ ...explanationJson(explanation), text: explanationText(explanation) })
+    }
+    return { answers }
+  },
+})
