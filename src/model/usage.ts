@@ -3,6 +3,7 @@
  * of a bucket beyond what a JavaScript number holds exactly, so sums are carried as two halves and never rounded.
  */
 import { BadRecord, flag, format, struct, uint } from '../lib/codec.ts'
+import type { Version } from './version.ts'
 
 export const USAGE_FIELDS = [
   'objects',
@@ -34,6 +35,35 @@ export const noUsage = (): UsageDelta => ({
   uploads: 0,
   uploadBytes: 0,
 })
+
+/**
+ * Counts a version into a usage delta. Called, like the three functions below, where the records themselves are
+ * written, so that no path can change one without the other. `by` is 1 for what is added, -1 for what is removed.
+ */
+export function countVersion(usage: UsageDelta, { marker, size }: Pick<Version, 'marker' | 'size'>, by: 1 | -1): void {
+  if (marker) {
+    usage.deleteMarkers += by
+    return
+  }
+  usage.versions += by
+  usage.versionBytes += by * size
+}
+
+/** Counts a version that becomes current, or no longer is. */
+export function countCurrent(usage: UsageDelta, { size }: Pick<Version, 'size'>, by: 1 | -1): void {
+  usage.objects += by
+  usage.bytes += by * size
+}
+
+/** Counts a new upload, or one that ends with these bytes in its parts. */
+export function countUpload(usage: UsageDelta, storedBytes: number, by: 1 | -1): void {
+  usage.uploads += by
+  usage.uploadBytes += by * storedBytes
+}
+
+export function countPart(usage: UsageDelta, size: number, replacedSize: number): void {
+  usage.uploadBytes += size - replacedSize
+}
 
 const COUNTER_BYTES = 8
 const MARKER = Buffer.from('O1')

@@ -7,6 +7,7 @@ import type { Bucket } from '../../model/bucket.ts'
 import type { Content } from '../../model/content.ts'
 import { Fault } from '../../model/faults.ts'
 import type { LockReason } from '../../model/ledger.ts'
+import { countCurrent, countVersion } from '../../model/usage.ts'
 import type { Lock, Version } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
 import { lockForLedger } from '../../rules/ledger.ts'
@@ -18,7 +19,6 @@ import { reserveRecordSpace } from '../content/ingest.ts'
 import { addGarbage } from '../content/reference-counts.ts'
 import type { LedgerRefusal } from '../ledger/refusal-entries.ts'
 import type { StoreContext } from '../store-context.ts'
-import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
 
 /**
  * G19, P19. A requested lock is checked against the wall clock. A bucket's default counts from the latest known time: a
@@ -62,8 +62,8 @@ export async function removeVersion(
   if (refusal !== undefined) throw lockedFault(refusal, target.version)
   dropReferences(context, tx, target.version.content)
   tx.remove(target.entry.key)
-  versionDelta(tx, bucket, target.version, -1)
-  if (isCurrent(target.entry.key)) currentDelta(tx, bucket, target.version, -1)
+  countVersion(tx.usageOf(bucket.id), target.version, -1)
+  if (isCurrent(target.entry.key)) countCurrent(tx.usageOf(bucket.id), target.version, -1)
 }
 
 /** Moves the references of a content to a garbage record. */
@@ -78,8 +78,8 @@ function dropReferences(context: StoreContext, tx: Transaction, content: Content
 export function moveVersion(tx: Transaction, bucket: Bucket, from: StoredVersion, to: Buffer, version: Version): void {
   tx.remove(from.entry.key)
   tx.put(to, versionFormat.encode(version, to))
-  if (isCurrent(from.entry.key)) currentDelta(tx, bucket, version, -1)
-  if (isCurrent(to)) currentDelta(tx, bucket, version, 1)
+  if (isCurrent(from.entry.key)) countCurrent(tx.usageOf(bucket.id), version, -1)
+  if (isCurrent(to)) countCurrent(tx.usageOf(bucket.id), version, 1)
 }
 
 interface NewVersionLock {

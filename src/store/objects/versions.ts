@@ -8,6 +8,7 @@ import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
+import { countCurrent, countVersion } from '../../model/usage.ts'
 import { type Deleted, deletedFormat, NULL_VERSION, type Version } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
 import { mayRemove } from '../../rules/lock.ts'
@@ -17,7 +18,6 @@ import { bucketForRead, decodeVersion, type StoredVersion } from '../commit/stor
 import { Transaction, type TransactionContext, transact } from '../commit/transaction.ts'
 import { checkNamedKey } from '../keys/named-keys.ts'
 import type { StoreContext } from '../store-context.ts'
-import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
 import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'
 
 /** The head of a key: its current version, a `deleted` record, or neither. */
@@ -233,8 +233,8 @@ export async function publish(
   const stored = atPosition(version, position)
   const key = recordKey.current(head.bucket.name, head.key)
   tx.put(key, versionFormat.encode(stored, key))
-  versionDelta(tx, head.bucket, stored, 1)
-  currentDelta(tx, head.bucket, stored, 1)
+  countVersion(tx.usageOf(head.bucket.id), stored, 1)
+  countCurrent(tx.usageOf(head.bucket.id), stored, 1)
   if (head.deleted !== undefined) tx.remove(recordKey.deleted(head.bucket.name, head.key))
   return stored
 }
@@ -270,7 +270,7 @@ export async function publishMarker(
   const stored: Version = { ...marker, seq, id, nullSeq: undefined }
   const key = recordKey.older(name, head.key, seq)
   tx.put(key, versionFormat.encode(stored, key))
-  versionDelta(tx, head.bucket, stored, 1)
+  countVersion(tx.usageOf(head.bucket.id), stored, 1)
   const deleted: Deleted = { top: seq, nullSeq: id === NULL_VERSION ? seq : nullSeq }
   tx.put(recordKey.deleted(name, head.key), deletedFormat.encode(deleted))
   return stored

@@ -8,6 +8,7 @@ import type { Bucket } from '../../model/bucket.ts'
 import { type CompletedUpload, completedFormat } from '../../model/completed.ts'
 import { Fault } from '../../model/faults.ts'
 import { algorithmOf, type Part, type Upload } from '../../model/upload.ts'
+import { countUpload } from '../../model/usage.ts'
 import type { Checksum, Lock, Version } from '../../model/version.ts'
 import { type Assembly, assemble, type ListedPart } from '../../rules/assembly.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../../rules/conditional-requests.ts'
@@ -22,7 +23,6 @@ import { contentKeyOf } from '../keys/content-keys.ts'
 import { lockForNewVersion, NO_BYPASS, transactRecordingLock } from '../objects/lock-gate.ts'
 import { type KeyHead, publish, readHead } from '../objects/versions.ts'
 import type { StoreContext } from '../store-context.ts'
-import { uploadDelta } from '../usage/usage-delta.ts'
 import {
   bytesOfParts,
   isStillCompleting,
@@ -132,7 +132,7 @@ export class Completion {
         const { bucket, head } = await headFor(tx, request)
         const content = await name(tx, { size: assembly.size, depth, sums: checksum?.algorithm })
         tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))
-        uploadDelta(tx, bucket, storedBytes, -1)
+        countUpload(tx.usageOf(bucket.id), storedBytes, -1)
         addGarbage(context, tx, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
         const now = context.clock.now()
         const version = {

@@ -7,13 +7,13 @@ import { EMPTY } from '../../lib/bytes.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import { type Part, partFormat, type Upload, uploadFormat } from '../../model/upload.ts'
+import { countUpload } from '../../model/usage.ts'
 import { isBucketName, isKey } from '../../rules/naming.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
 import { findBucket } from '../commit/stored-records.ts'
 import type { Transaction } from '../commit/transaction.ts'
 import { addGarbage } from '../content/reference-counts.ts'
 import type { StoreContext } from '../store-context.ts'
-import { uploadDelta } from '../usage/usage-delta.ts'
 
 const PARTS_PER_SCAN = 2000
 const ABORT_TRIES_MAX = 100
@@ -107,7 +107,7 @@ export async function abortUpload(context: StoreContext, decideAbort: ConfirmAbo
       if (!isStillCompleting(upload, announced)) return 'again'
       tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))
       addGarbage(context, tx, { kind: 'parts', upload: upload.id, taken: EMPTY })
-      uploadDelta(tx, await bucketOfUpload(context, upload), bytes, -1)
+      countUpload(tx.usageOf((await bucketOfUpload(context, upload)).id), bytes, -1)
       return 'aborted'
     })
     if (outcome !== 'again') return outcome === 'aborted'

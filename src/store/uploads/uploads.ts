@@ -8,6 +8,7 @@ import type { Entry } from '../../meta/meta.ts'
 import type { Slice } from '../../model/content.ts'
 import { Fault } from '../../model/faults.ts'
 import { type Part, partFormat, type Upload, uploadFormat } from '../../model/upload.ts'
+import { countPart, countUpload } from '../../model/usage.ts'
 import { type Attributes, type Lock, NO_ATTRIBUTES, UNLOCKED, type Version } from '../../model/version.ts'
 import { checksumAlgorithm, wholeChecksum } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
@@ -27,7 +28,6 @@ import type { ObjectHandle } from '../objects/object-handle.ts'
 import type { Objects } from '../objects/objects.ts'
 import type { VersionSelector } from '../objects/versions.ts'
 import type { StoreContext } from '../store-context.ts'
-import { partDelta, uploadDelta } from '../usage/usage-delta.ts'
 import { abortUpload, bucketOfUpload, clearCompleting, requireUpload, type UploadName } from './upload-record.ts'
 
 const PAGE = 1000
@@ -107,7 +107,7 @@ export class Uploads {
         round: 0,
       }
       tx.put(recordKey.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(upload))
-      uploadDelta(tx, bucket, 0, 1)
+      countUpload(tx.usageOf(bucket.id), 0, 1)
       return upload
     })
   }
@@ -272,7 +272,7 @@ export class Uploads {
     const bucket = await bucketOfUpload(this.#context, upload)
     return (slices = part.slices) => {
       clearCompleting(tx, upload)
-      partDelta(tx, bucket, part.size, old?.size ?? 0)
+      countPart(tx.usageOf(bucket.id), part.size, old?.size ?? 0)
       if (old !== undefined && old.slices.length > 0) {
         addGarbage(this.#context, tx, { kind: 'slices', slices: old.slices })
       }
