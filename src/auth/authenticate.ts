@@ -40,7 +40,7 @@ import {
   signingKey,
 } from './signing.ts'
 
-export const SKEW_MS_MAX = 900_000
+const SKEW_MS_MAX = 900_000
 
 export function authenticate(request: RawRequest, by: Authentication): MaybePromise<Authenticated> {
   const { scheme } = by

@@ -21,7 +21,7 @@ import {
   type Timestamp,
 } from './signing.ts'
 
-export interface ClaimedScope {
+interface ClaimedScope {
   readonly accessKey: string
   readonly date: string
   readonly region: string

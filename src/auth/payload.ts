@@ -11,7 +11,7 @@ import type { HeaderFields } from './signing.ts'
 export type PayloadRule = { readonly kind: 'unsigned' } | { readonly kind: 'sha256'; readonly hex: string } | ChunkRule
 
 /** The kind of body that the content hash header announces. */
-export type Announced =
+type Announced =
   | { readonly kind: 'unsigned' }
   | { readonly kind: 'sha256'; readonly hex: string }
   | { readonly kind: 'chunks'; readonly signed: boolean; readonly trailer: boolean }

@@ -1,7 +1,7 @@
 /** Parses the policy of a POST form and evaluates it against the form's fields. */
 import { Fault } from '../model/faults.ts'
 
-export type FormCondition =
+type FormCondition =
   | { readonly kind: 'eq' | 'starts-with'; readonly field: string; readonly value: string }
   | { readonly kind: 'length'; readonly range: LengthRange }
 
@@ -11,7 +11,7 @@ export interface LengthRange {
   readonly max: number
 }
 
-export interface PolicyDocument {
+interface PolicyDocument {
   /** Milliseconds since 1970. */
   readonly expiration: number
   readonly conditions: readonly FormCondition[]
@@ -81,7 +81,7 @@ function byteCount(value: unknown): number {
 /** By lower-case name. */
 export type FormFields = ReadonlyMap<string, string>
 
-export interface Coverage {
+interface Coverage {
   readonly fields: FormFields
   /** Fields that need no condition. */
   isExempt(name: string): boolean

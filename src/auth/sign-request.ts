@@ -18,7 +18,7 @@ export interface KeyPair {
   readonly secretKey: string
 }
 
-export interface UnsignedRequest {
+interface UnsignedRequest {
   readonly key: KeyPair
   readonly region: string
   /** SHA-256 of the body in hex, or the word for an unhashed body. */

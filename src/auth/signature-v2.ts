@@ -84,7 +84,7 @@ interface Parameter {
   readonly value: string | undefined
 }
 
-export interface RequestV2 {
+interface RequestV2 {
   readonly request: RawRequest
   readonly fields: HeaderFields
   /** Never empty. */

@@ -4,7 +4,7 @@ import type { Scheme } from './schemes.ts'
 import { SigningKey } from './signing.ts'
 import { chunkSignature, clientKey, clientScope, TIMESTAMP, trailerSignature } from './suite-signer.ts'
 
-export const SEED = 'f'.repeat(64)
+const SEED = 'f'.repeat(64)
 
 export interface SentChunks {
   readonly scheme: Scheme

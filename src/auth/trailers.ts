@@ -3,7 +3,7 @@ import { Fault } from '../model/faults.ts'
 
 export const TRAILER_BYTES_MAX = 16 * 1024
 
-export interface Trailers {
+interface Trailers {
   readonly values: ReadonlyMap<string, string>
   /** The lines as they are signed. */
   readonly signedText: string

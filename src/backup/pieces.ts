@@ -4,8 +4,8 @@
  */
 import { crc32 } from '../lib/crc.ts'
 
-export const PIECE_KINDS = { title: 1, entries: 2, end: 3, blob: 4, bytes: 5, done: 6, damaged: 7 } as const
-export type PieceKind = keyof typeof PIECE_KINDS
+const PIECE_KINDS = { title: 1, entries: 2, end: 3, blob: 4, bytes: 5, done: 6, damaged: 7 } as const
+type PieceKind = keyof typeof PIECE_KINDS
 
 export interface Piece {
   readonly kind: PieceKind

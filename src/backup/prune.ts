@@ -2,7 +2,7 @@
 import { indexFormat } from './index-entry.ts'
 import type { Vault } from './vault.ts'
 
-export interface PruneResult {
+interface PruneResult {
   readonly runs: readonly string[]
   readonly files: number
 }

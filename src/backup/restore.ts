@@ -14,7 +14,7 @@ import { type IndexEntry, indexFormat, MergeLookup, verifiedBytes } from './inde
 import type { Manifest } from './manifest.ts'
 import { DamagedBackup, type Vault } from './vault.ts'
 
-export interface RestoreTarget {
+interface RestoreTarget {
   readonly vault: Vault
   readonly manifest: Manifest
   /** The new store's metadata: empty, or as left by an earlier attempt. */

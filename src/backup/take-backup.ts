@@ -14,7 +14,7 @@ import type { Manifest } from './manifest.ts'
 import type { RunWriter, Vault } from './vault.ts'
 
 /** The folder is used for something else. */
-export class NotABackupFolder extends Error {}
+class NotABackupFolder extends Error {}
 
 /** Key prefix of blob records. */
 const BLOB_KIND = 'b'.charCodeAt(0)

@@ -16,9 +16,9 @@ const LEASE_FILE = 'lease'
 const LEASE_BYTES_MAX = 1000
 const RUN_FILE = /^(\d{6}-\d{8}T\d{6}Z)\.(records|index|manifest|keyring)(\.new)?$/
 
-export type RunFile = 'records' | 'index' | 'manifest' | 'keyring'
+type RunFile = 'records' | 'index' | 'manifest' | 'keyring'
 
-export interface FileDigest {
+interface FileDigest {
   readonly bytes: number
   readonly sha256: string
 }

@@ -9,7 +9,7 @@ import type { Manifest } from './manifest.ts'
 import { DamagedPiece } from './pieces.ts'
 import { DamagedBackup, type Vault } from './vault.ts'
 
-export interface BackupVerdict {
+interface BackupVerdict {
   readonly runs: readonly string[]
   readonly records: number
   readonly blobs: number
@@ -20,7 +20,7 @@ export interface BackupVerdict {
 const BLOB_KEYS = Buffer.from('b')
 
 /** The message of an error that is damage of a backup; undefined for other errors. */
-export function damageOf(error: unknown): string | undefined {
+function damageOf(error: unknown): string | undefined {
   const isDamage =
     error instanceof DamagedBackup ||
     error instanceof DamagedPiece ||

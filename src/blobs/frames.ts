@@ -16,7 +16,7 @@ export const FOOTER_BYTES = 16
 export const FRAME_CRC_BYTES = 4
 /** Batches start at a multiple of this, so that a sector with acknowledged bytes is never rewritten. */
 export const BATCH_ALIGNMENT_BYTES = 4096
-export const FRAME_BYTES_MAX = 2 ** 20
+const FRAME_BYTES_MAX = 2 ** 20
 /** The newest volume format this program reads, and the one it writes. */
 export const VOLUME_FORMAT = 1
 
@@ -28,7 +28,7 @@ const SUPERBLOCK_BYTES = 28
 export type BlobKind = keyof typeof HEAD_MAGIC
 
 /** A blob's shape: enough to locate every frame. */
-export interface Shape {
+interface Shape {
   readonly length: number
   readonly frameBytes: number
 }
@@ -82,7 +82,7 @@ export function expectedHeader(kind: BlobKind, id: BlobId, shape: Shape): Buffer
   return head
 }
 
-export interface PackedHeader extends Shape {
+interface PackedHeader extends Shape {
   readonly id: BlobId
 }
 
@@ -104,7 +104,7 @@ export function footerOf(id: BlobId, length: number): Buffer {
   return foot
 }
 
-export interface VolumeName {
+interface VolumeName {
   readonly writer: Buffer
   readonly number: number
 }

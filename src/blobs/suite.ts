@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { seededRandom } from '../lib/random.ts'
 import { type BlobId, type BlobLocation, type Blobs, DamagedBlob } from './blobs.ts'
 
-export interface OpenedBlobs {
+interface OpenedBlobs {
   readonly blobs: Blobs
   /** The same blobs in another process, or after a restart. */
   reopen(writer: Buffer): Promise<Blobs>
   destroy(): Promise<void>
 }
 
-export interface BlobDriver {
+interface BlobDriver {
   readonly name: string
   /** A new, empty place. */
   open(writer: Buffer): Promise<OpenedBlobs>

@@ -20,7 +20,7 @@ export interface PackedBlob {
   readonly frameBytes: number
 }
 
-export interface VolumeWriterOptions {
+interface VolumeWriterOptions {
   readonly disk: Disk
   /** The folder of the volumes. */
   readonly folder: string

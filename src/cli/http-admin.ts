@@ -12,7 +12,7 @@ import { CommandFailed } from './failures.ts'
 
 type Input = Readonly<Record<string, unknown>>
 
-export interface Endpoint {
+interface Endpoint {
   readonly url: URL
   readonly key: KeyPair
   readonly region: string

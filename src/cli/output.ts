@@ -30,7 +30,7 @@ function cell(value: unknown): string {
 }
 
 /** `createdAt` becomes `created at`; JSON keeps the names of the API. */
-export const heading = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+const heading = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
 
 /** Columns are as wide as their longest cell. */
 export function table(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): string {

@@ -59,7 +59,7 @@ export class KeyringFull extends RangeError {
 export const keyringPath = (folder: string): string => `${folder}/keyring`
 
 /** Undefined only when the file does not exist. */
-export async function readKeyring(disk: Disk, folder: string): Promise<KeyringContents | undefined> {
+async function readKeyring(disk: Disk, folder: string): Promise<KeyringContents | undefined> {
   if (!(await disk.list(folder)).includes('keyring')) return undefined
   const path = keyringPath(folder)
   const file = await disk.open(path, 'read')
@@ -78,7 +78,7 @@ export async function readKeyring(disk: Disk, folder: string): Promise<KeyringCo
  * Durable when it resolves; at every moment either the old or the new file exists. Only the owner of the data folder
  * may call it: concurrent writers would not see each other's new keys.
  */
-export async function writeKeyring(disk: Disk, folder: string, contents: KeyringContents): Promise<void> {
+async function writeKeyring(disk: Disk, folder: string, contents: KeyringContents): Promise<void> {
   const bytes = fitting(contents)
   const unfinished = `${keyringPath(folder)}.new`
   // Left by a crash in this function; it never became the keyring, so nothing was sealed with it.

@@ -4,7 +4,7 @@
  */
 import { type ClusterKey, WrongClusterKey } from './cluster-key.ts'
 
-export interface TransitOptions {
+interface TransitOptions {
   /** `https://vault.example:8200/v1/transit/keys/NAME`, as the server itself names the key. */
   readonly address: URL
   readonly token: string

@@ -98,7 +98,7 @@ function mayDiffer(payload: PayloadRule, length: number | undefined, request: De
   return payload.hex !== EMPTY_SHA256 || (length ?? 0) > 0 || request.header('transfer-encoding') !== undefined
 }
 
-export function incomingBody(
+function incomingBody(
   incoming: { readonly body: AsyncIterable<Buffer>; readonly slot: Slot },
   payload: PayloadRule,
   request: DecodedRequest,

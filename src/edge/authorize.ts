@@ -98,7 +98,7 @@ function signature({ request }: Exchange, state: RequestState, now: number): Con
 }
 
 /** Values that do not come from the request itself. */
-export interface ConditionSources {
+interface ConditionSources {
   readonly now: number
   /** This server's region. */
   readonly region: string
@@ -107,7 +107,7 @@ export interface ConditionSources {
 }
 
 /** Condition values, computed on demand: most requests meet no policy. */
-export class RequestConditions implements Iterable<readonly [string, readonly string[]]> {
+class RequestConditions implements Iterable<readonly [string, readonly string[]]> {
   readonly #exchange: Exchange
   readonly #state: RequestState
   readonly #name: ObjectName
@@ -199,7 +199,7 @@ const refusalReason = (action: Action, { reasons }: AccessVerdict): string =>
   `${action}: ${reasons.slice(0, REASONS_LOGGED_MAX).map(describeReason).join('; ')}`
 
 /** Inputs of authorization beside the request. */
-export interface AuthorizationContext {
+interface AuthorizationContext {
   readonly facts: AccessFacts
   readonly accounts: AccountLookup
   readonly now: number

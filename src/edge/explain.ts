@@ -15,7 +15,7 @@ import { neutralAction } from '../rules/access/names.ts'
 import { type ExplainedRequest, type Explanation, explanationOf, type LockFacts } from '../rules/explanation.ts'
 import { type AccessFacts, bucketFacts } from './authorize.ts'
 
-export interface ExplainParts {
+interface ExplainParts {
   readonly facts: AccessFacts
   readonly accounts: AccountLookup
   /** The lock of a version; undefined when there is no such version. */

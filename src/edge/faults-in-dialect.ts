@@ -3,7 +3,7 @@ import { Fault } from '../model/faults.ts'
 import type { Operation } from '../operations/operation.ts'
 import { type Dialect, inDialect } from './dialect.ts'
 
-export interface DialectFault {
+interface DialectFault {
   readonly status: number
   readonly code: string
   readonly message: string

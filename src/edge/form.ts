@@ -14,7 +14,7 @@ import type { IncomingBody } from '../operations/context.ts'
 import { readTagDocument } from '../rules/tags.ts'
 import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
 
-export interface PostedForm {
+interface PostedForm {
   readonly dialect: Dialect
   /** The request with the form's fields as headers. */
   readonly request: RawRequest

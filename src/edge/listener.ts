@@ -26,7 +26,7 @@ const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_MS_MAX = 30_000
 const CONNECTIONS_MAX = 10_000
 
-export interface ListenerParts {
+interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
   readonly certificate?: Certificate | undefined
   readonly pipeline: Pick<Pipeline, 'handle'>

@@ -42,7 +42,7 @@ import {
 } from './website.ts'
 
 /** One request's access to the store. */
-export interface Session {
+interface Session {
   readonly facts: AccessFacts
   readonly store: OperationContext['store']
   /** Rejects when the client should not wait any longer for an outcome; the operation goes on. */
@@ -50,7 +50,7 @@ export interface Session {
 }
 
 /** A request before its caller is known. */
-export interface RequestReads {
+interface RequestReads {
   /** Accounts and keys at the start of the request. */
   identities(): MaybePromise<IdentityLookup>
   /** Facts for one request, and a store whose commits check that they still hold. */
@@ -59,7 +59,7 @@ export interface RequestReads {
   end(): void
 }
 
-export interface PipelineParts {
+interface PipelineParts {
   /** Reads ahead what the request will probably need, where the engine is behind a network. */
   readonly begin: (target: ObjectName, onlyReads: boolean) => MaybePromise<RequestReads>
   readonly facts: AccessFacts
@@ -91,7 +91,7 @@ export interface PipelineParts {
 }
 
 /** Accounts, and the keys that requests are signed with. */
-export type IdentityLookup = AccountLookup & Pick<Authentication, 'findCredential'>
+type IdentityLookup = AccountLookup & Pick<Authentication, 'findCredential'>
 
 const ATTEMPTS_MAX = 10
 const NO_TIMES: readonly number[] = []

@@ -21,7 +21,7 @@ import { faultInDialect } from './faults-in-dialect.ts'
 import type { RequestState } from './request-state.ts'
 
 /** Supplied by the pipeline beside the exchange and the state. */
-export interface ContextParts extends Pick<OperationContext, 'store' | 'accounts' | 'anyRegion' | 'reportDamage'> {
+interface ContextParts extends Pick<OperationContext, 'store' | 'accounts' | 'anyRegion' | 'reportDamage'> {
   readonly clock: Clock
   readonly authorizer: Authorizer
   readonly permissions: readonly RequiredPermission[]

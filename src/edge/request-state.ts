@@ -11,7 +11,7 @@ import type { EarlyResponse } from './early-response.ts'
 import type { WireResponse } from './exchange.ts'
 
 /** The verdict about one required permission. */
-export interface AccessDecision {
+interface AccessDecision {
   readonly action: Action
   readonly on: ObjectName
   readonly decision: AccessVerdict

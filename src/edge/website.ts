@@ -41,7 +41,7 @@ export interface WebsiteHosts {
 /** Reads an object as an anonymous caller. */
 export type FetchPage = (request: Omit<RawRequest, 'target'>, key: string) => Promise<OperationResponse>
 
-export interface WebsiteRequest {
+interface WebsiteRequest {
   readonly request: RawRequest
   readonly bucket: string
   readonly key: string

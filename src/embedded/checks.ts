@@ -80,7 +80,7 @@ export const aTextOr =
     typeof value === 'string' ? aText(value, where) : check(value, where)
 
 /** One check per field of the type; the compiler rejects missing and extra ones. */
-export type FieldsOf<T> = { readonly [K in keyof Required<T>]: OptionCheck }
+type FieldsOf<T> = { readonly [K in keyof Required<T>]: OptionCheck }
 
 /** An object with these fields only. An undefined field counts as omitted. */
 export function anObject<T>(fields: FieldsOf<T>, required: readonly (keyof T & string)[] = []): OptionCheck {

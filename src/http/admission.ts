@@ -1,7 +1,7 @@
 /** Bounds the requests in flight and the body bytes they hold in memory, with lower bounds for anonymous callers. */
 import { Fault } from '../model/faults.ts'
 
-export interface AdmissionLimits {
+interface AdmissionLimits {
   /** Above this a new request gets `SlowDown`, so that those in flight can finish. */
   readonly requestsMax: number
   readonly anonymousMax: number

@@ -184,7 +184,7 @@ export function optional<T>(inner: Codec<T>): Codec<T | undefined> {
 export const absent: Codec<undefined> = { write: () => {}, read: () => undefined, skip: () => {} }
 
 /** Decodes the next value. */
-export type ReadValue<T> = (from: Reader) => T
+type ReadValue<T> = (from: Reader) => T
 
 /**
  * For fields that consecutive records have in common, such as the owner in a listing: decoded once while the same bytes

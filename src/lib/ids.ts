@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 
 export const WRITER_BYTES = 6
-export const ID_BYTES = 16
+const ID_BYTES = 16
 
 /**
  * Ids created by this process: six bytes that identify the process, a four-byte counter, six random bytes. They sort in

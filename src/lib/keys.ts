@@ -3,7 +3,8 @@
  * contain one, so that no escaping is needed and a longer text sorts after its prefix.
  */
 import { Buffer } from 'node:buffer'
-export type Component = Uint8Array | string | number
+
+type Component = Uint8Array | string | number
 
 /** Eight bytes, big-endian; exact for every safe integer. */
 export function uint64(value: number): Buffer {

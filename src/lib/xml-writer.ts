@@ -12,7 +12,7 @@ export interface XmlDocument {
   write(to: XmlWriter): void
 }
 
-export type XmlValue = string | number | boolean
+type XmlValue = string | number | boolean
 
 /** Characters encoded at a time. */
 const PIECE_CHARACTERS = 8 * 1024

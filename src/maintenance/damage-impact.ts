@@ -6,7 +6,7 @@ import { parseRecordKey } from '../store/commit/record-keys.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import { recordsOf, referencesOf } from './records.ts'
 
-export interface AffectedObject {
+interface AffectedObject {
   readonly bucket: string
   readonly key: string
   readonly versionId: string

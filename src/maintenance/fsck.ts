@@ -332,7 +332,7 @@ async function bucketsWithLedgers(context: StoreContext, ledger: Ledger, tally: 
   return buckets
 }
 
-export interface DeepReport extends FsckReport {
+interface DeepReport extends FsckReport {
   readonly heldVersions: readonly VersionOnHold[]
 }
 

@@ -1,7 +1,7 @@
 /** The interface that the driver suite needs from a driver, and helpers of its tests. */
 import type { KeyRange, Meta, MetaEngine, Stamp, Write } from './meta.ts'
 
-export interface Opened {
+interface Opened {
   readonly meta: MetaEngine
   /** Location for another process: a folder, or a PostgreSQL address with the table after `#`. */
   readonly where?: string

@@ -11,7 +11,7 @@ export interface AccountRecord extends Account {
   readonly createdAt: number
 }
 
-export interface AttachedPolicy {
+interface AttachedPolicy {
   readonly name: string
   /** The text as given. */
   readonly document: string

@@ -21,7 +21,7 @@ export const pendingRotationFormat = format<PendingRotation>(
 )
 
 /** Progress of the scan for locked versions that need a key. */
-export interface KeyUseScanProgress {
+interface KeyUseScanProgress {
   /** Stamp of the key's state: another stamp means that the key was reopened and new locks may exist. */
   readonly stamp: number
   /** The first record key not scanned yet. */

@@ -43,7 +43,7 @@ export interface CommonFields {
 }
 
 /** Listed fields that differ between versions. */
-export type OwnFields = Pick<Version, 'seq' | 'modifiedAt' | 'size' | 'id' | 'etag'>
+type OwnFields = Pick<Version, 'seq' | 'modifiedAt' | 'size' | 'id' | 'etag'>
 
 const commonCodec: Codec<CommonFields> = struct<CommonFields>({
   owner: text,

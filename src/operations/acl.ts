@@ -58,7 +58,7 @@ export function listFromHeaders(
 }
 
 /** The ACL that a request replaces. */
-export interface AclRequestResult extends Owners {
+interface AclRequestResult extends Owners {
   /** The current ACL. */
   readonly grants: readonly Grant[]
 }
@@ -144,7 +144,7 @@ export function listDocument(ctx: OperationContext, owner: string, grants: reado
 }
 
 /** Whether the ACL grants anything to anyone but its owner. */
-export const reachesOthers = (grants: readonly Grant[], owner: string): boolean =>
+const reachesOthers = (grants: readonly Grant[], owner: string): boolean =>
   grants.some(({ group, grantee }) => group || grantee !== owner)
 
 /** An ACL that grants access to others contradicts a mode that disables ACLs. */

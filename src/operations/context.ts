@@ -68,7 +68,7 @@ export interface DialectBehavior {
   readonly completionNeedsKey: boolean
 }
 
-export interface LockBehavior {
+interface LockBehavior {
   /** D7. The bucket has no object lock. */
   readonly bucketWithout: 'ObjectLockConfigurationNotFoundError' | 'InvalidRequest'
   /** D8. The document is not a legal hold. */

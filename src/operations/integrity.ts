@@ -25,7 +25,7 @@ import type { Operation } from './operation.ts'
 const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
 const TRAILER = ':checksum-'
 
-export interface IntegrityClaims extends BodyInspector {
+interface IntegrityClaims extends BodyInspector {
   /** The client sent something that proves the body. */
   readonly proven: boolean
 }

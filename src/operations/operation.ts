@@ -46,7 +46,7 @@ export interface Decoder<T> {
 type Inputs = Readonly<Record<string, Decoder<unknown>>>
 type Input<I extends Inputs> = { readonly [K in keyof I]: I[K] extends Decoder<infer T> ? T : never }
 
-export interface Declaration<I extends Inputs> {
+interface Declaration<I extends Inputs> {
   readonly name: string
   readonly match: Match
   /** Evaluated before the input is decoded: it may read the request but must not reject its form. */

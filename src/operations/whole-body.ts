@@ -7,7 +7,7 @@ import { headerName } from '../rules/access/names.ts'
 import type { OperationContext } from './context.ts'
 import { checkClaims, claimsOf } from './integrity.ts'
 
-export const DOCUMENT_BYTES_MAX = 2 ** 20
+const DOCUMENT_BYTES_MAX = 2 ** 20
 
 export interface BodyRule {
   readonly bytesMax?: number

@@ -16,7 +16,7 @@ export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number]
 export type ChecksumType = Checksum['type']
 
 /** Incremental hash. `digest` covers everything so far and must be the last call. */
-export interface Hasher {
+interface Hasher {
   update(bytes: Uint8Array): void
   digest(): Buffer
 }

@@ -46,7 +46,7 @@ export interface ReadConditions {
 }
 
 /** Validators of the stored object: its ETag without quotes, and when it was written. */
-export interface Validators {
+interface Validators {
   readonly etag: string
   readonly modifiedAt: number
 }

@@ -36,7 +36,7 @@ export interface ExplainedRequest {
   readonly keepHeld: boolean
 }
 
-export interface ExplanationInput {
+interface ExplanationInput {
   readonly access: AccessVerdict
   /** Condition keys that decide the outcome and have no value in the question. */
   readonly dependsOn: readonly string[]

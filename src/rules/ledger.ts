@@ -15,7 +15,7 @@ export interface LedgerName {
   readonly bucket: string
 }
 
-export interface Checkpoint {
+interface Checkpoint {
   readonly entries: number
   readonly last: string
   readonly time: number
@@ -32,7 +32,7 @@ const iso = (time: number): string => new Date(time).toISOString()
 export const genesisHash = ({ store, bucket }: LedgerName): string =>
   sha256(`holdfast ledger ${FORMAT}\n${store}\n${bucket}`)
 
-export interface ChainPosition {
+interface ChainPosition {
   readonly sequence: number
   readonly time: number
   readonly previous: string
@@ -71,7 +71,7 @@ export function configurationForLedger({ lockEnabled, defaultRetention }: Bucket
 }
 
 /** The first problem found in a ledger, and where. */
-export interface LedgerProblem {
+interface LedgerProblem {
   /** Counted from 1; the header is the first. */
   readonly line: number
   /** The affected entry, if the line is one. */

@@ -26,7 +26,7 @@ export interface LifecycleRule {
 }
 
 /** An action that a rule makes due at a time. */
-export interface Due {
+interface Due {
   readonly at: number
   readonly ruleId: string
 }
@@ -47,7 +47,7 @@ const DATE_MAX = 253_402_300_799_999
 /** R67. Whole days after a time, rounded up to the next midnight UTC. */
 export const afterDays = (from: number, days: number): number => Math.ceil((from + days * DAY_MS) / DAY_MS) * DAY_MS
 
-export function matchesFilter({ prefix, tags, largerThan, smallerThan }: LifecycleFilter, of: ExpiringObject): boolean {
+function matchesFilter({ prefix, tags, largerThan, smallerThan }: LifecycleFilter, of: ExpiringObject): boolean {
   return (
     of.key.startsWith(prefix) &&
     (largerThan === undefined || of.size > largerThan) &&
@@ -91,7 +91,7 @@ export function abortOf(rules: readonly LifecycleRule[], key: string, initiatedA
 }
 
 /** A noncurrent version or delete marker. */
-export interface NoncurrentVersion extends ExpiringObject {
+interface NoncurrentVersion extends ExpiringObject {
   readonly marker: boolean
   /** When the next newer version was written, which made this one noncurrent. */
   readonly since: number

@@ -31,7 +31,7 @@ function pieces(algorithm: ChecksumAlgorithm, parts: readonly PartWithChecksum[]
 }
 
 /** G18. The digest of the parts' concatenated binary digests. */
-export function compositeDigest(algorithm: ChecksumAlgorithm, digests: Iterable<Buffer>): Buffer {
+function compositeDigest(algorithm: ChecksumAlgorithm, digests: Iterable<Buffer>): Buffer {
   const hasher = startHasher(algorithm)
   for (const digest of digests) hasher.update(digest)
   return hasher.digest()
@@ -76,7 +76,7 @@ export function copiedChecksum(
 }
 
 /** Identifies a listed part in a fault. */
-export interface ListedPartLocation {
+interface ListedPartLocation {
   readonly uploadId: string
   readonly number: number
   readonly etag: string
@@ -117,7 +117,7 @@ export function checkListedChecksum(
 }
 
 /** The checksum of a completed object, as far as it follows without reading the object. */
-export interface CompletionChecksum {
+interface CompletionChecksum {
   /** To be stored with the object, once `unverified` is checked. */
   readonly checksum: Checksum | undefined
   /** A claim that the parts' checksums cannot verify: the object must be read and hashed. */

@@ -5,7 +5,7 @@ import { Fault } from '../model/faults.ts'
 import type { Pairs } from '../model/version.ts'
 import { headerName } from './access/names.ts'
 
-export type TagOwner = 'object' | 'bucket'
+type TagOwner = 'object' | 'bucket'
 
 export const TAG_LIMITS = {
   objectTagsMax: 10,

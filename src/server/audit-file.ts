@@ -5,7 +5,7 @@ import { AuditLog, type AuditSink } from '../telemetry/audit-log.ts'
 import type { Logger } from './log.ts'
 
 /** The value of `--audit-log` for standard output. */
-export const STANDARD_OUTPUT = '-'
+const STANDARD_OUTPUT = '-'
 const STDOUT_FD = 1
 /** A request names at most 1000 objects, with two permissions each. */
 const IN_FILE_MAX = 2000
@@ -47,7 +47,7 @@ export class AuditFile implements AuditSink {
   }
 }
 
-export interface OpenAudit {
+interface OpenAudit {
   readonly log: AuditLog
   reopen(): void
   close(): void

@@ -19,7 +19,7 @@ import { assertReadable } from './folder-format.ts'
 import { RESTORING_FILE } from './folder-markers.ts'
 
 /** The folders do not permit the requested operation; the message says why. */
-export class BadBackup extends Error {}
+class BadBackup extends Error {}
 
 const SOCKET = 'in-use.sock'
 /** Created by the filesystem itself. */
@@ -77,7 +77,7 @@ function checkedKeyring(bytes: Buffer, place: string, id: Buffer): Buffer {
 }
 
 /** The bytes of a keyring file, checked to be intact and of this id. */
-export async function keyringOf(path: string, id: Buffer): Promise<Buffer> {
+async function keyringOf(path: string, id: Buffer): Promise<Buffer> {
   return checkedKeyring(await bytesOf(path), path, id)
 }
 
@@ -93,7 +93,7 @@ export async function keyringInCluster(database: FolderOptions, cluster: Cluster
   }
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly vault: Vault
   readonly manifest: Manifest
   readonly target: FolderOptions

@@ -14,7 +14,7 @@ import { systemRandom } from '../lib/random.ts'
 import { BadConfig } from './bad-config.ts'
 import { secretFrom, secretIn } from './config-secrets.ts'
 
-export interface DriverOptions extends Pick<BlobsOptions, 'writer' | 'durability' | 'reserveBytes'> {
+interface DriverOptions extends Pick<BlobsOptions, 'writer' | 'durability' | 'reserveBytes'> {
   /** Given by the process that owns the store, which checks that the engine is fit and that no other store uses it. */
   readonly storeId?: Buffer
 }

@@ -9,7 +9,7 @@ import { type BlobsMove, type BlobsPlace, readBlobsMove, writeBlobsMove } from '
 import { BadConfig } from './bad-config.ts'
 import { isBlobsAddress, printableBlobsPlace } from './blob-driver.ts'
 
-export interface BlobsPlaces {
+interface BlobsPlaces {
   readonly folder: string
   /** In the data folder when absent. */
   readonly blobsPlace?: string | undefined

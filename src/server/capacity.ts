@@ -12,7 +12,7 @@ import { isBlobsAddress } from './blob-driver.ts'
 import type { Config } from './config.ts'
 
 /** Milliseconds; undefined without a certificate and for one that cannot be parsed. */
-export function expiryOf(certificate: Certificate | undefined): number | undefined {
+function expiryOf(certificate: Certificate | undefined): number | undefined {
   if (certificate === undefined) return undefined
   try {
     const end = Date.parse(new X509Certificate(certificate.cert).validTo)

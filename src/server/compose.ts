@@ -255,7 +255,7 @@ async function openRecords(
 }
 
 /** Options that the owner of a folder passes to a worker. */
-export interface WorkerOptions extends FolderOptions {
+interface WorkerOptions extends FolderOptions {
   readonly epoch: number
   /** Generation of the second copy. */
   readonly generation: number | undefined
@@ -356,7 +356,7 @@ export async function openMemory(
   }
 }
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly meta: Meta
   readonly disk: Disk
   readonly folder: string

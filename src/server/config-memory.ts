@@ -4,7 +4,7 @@ import { BadConfig } from './bad-config.ts'
 /** Flags about where or how durably data are stored. */
 const DISK_FLAGS = ['data', 'meta', 'blobs', 'blobs-from', 'cluster', 'require-durable-filesystem'] as const
 
-export interface GivenSettings {
+interface GivenSettings {
   /** From the command line. */
   flag(name: string): string | undefined
   /** From the environment. */

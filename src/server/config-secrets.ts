@@ -19,7 +19,7 @@ export const SECRET_VARIABLES = [
   'HOLDFAST_SOURCE_SESSION_TOKEN',
 ] as const
 
-export type SecretVariable = (typeof SECRET_VARIABLES)[number]
+type SecretVariable = (typeof SECRET_VARIABLES)[number]
 
 /** The content of the file without a trailing line break. `setting` is the setting that named the file. */
 export function secretIn(path: string, setting: string): string {

@@ -27,7 +27,7 @@ export interface MemberEvents extends Pick<RenewalEvents, 'onLost' | 'onFailure'
   readonly onReport: OnReport
 }
 
-export interface MemberOptions {
+interface MemberOptions {
   readonly folder: string
   readonly meta: Meta
   readonly clock: Clock
@@ -41,7 +41,7 @@ export interface MemberOptions {
   readonly events: Partial<MemberEvents>
 }
 
-export interface ClusterObserver {
+interface ClusterObserver {
   /** Never rejects. */
   look(view: ClusterView): Promise<void>
   close(): Promise<void>

@@ -14,7 +14,7 @@ export interface EmbeddedStore {
   empty(): Promise<void>
 }
 
-export interface EmbeddedStoreOptions {
+interface EmbeddedStoreOptions {
   readonly folder: string | undefined
   readonly durability: 'fsync' | 'os'
   readonly clock: Clock

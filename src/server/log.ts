@@ -34,9 +34,9 @@ export function withLogLevel(least: LogLevel, logger: Logger): Logger {
 /** After these errors it is unknown which commits took effect; only a restart can find out. */
 export const isFatal = (error: unknown): boolean => error instanceof OutcomeUnknown || error instanceof OwnershipLost
 
-export type LogRecord = Readonly<Record<string, unknown>>
+type LogRecord = Readonly<Record<string, unknown>>
 /** Renders a record as a line: JSON for programs, text for people. */
-export type Render = (record: LogRecord, time: string) => string
+type Render = (record: LogRecord, time: string) => string
 
 /** The longest atomic write to a pipe: a longer one may be interleaved with another process's. */
 const WRITE_BYTES_MAX = 4096
@@ -152,7 +152,7 @@ export class LogLines {
   }
 }
 
-export interface LogStream {
+interface LogStream {
   readonly isTTY?: boolean
   write(text: string): unknown
 }

@@ -19,13 +19,13 @@ import { type CopyCounts, copyRecords, haveSameRecords } from './copy-records.ts
 import { assertReadable, stampOfMeta } from './folder-format.ts'
 import { assertWhole, MOVED_FILE, MOVING_FILE } from './folder-markers.ts'
 
-export interface MoveTarget {
+interface MoveTarget {
   /** For messages and for the mark in the folder; without a password. */
   readonly name: string
   open(): Promise<MetaEngine>
 }
 
-export interface MetaMoveOptions {
+interface MetaMoveOptions {
   readonly folder: string
   readonly target: MoveTarget
   /** No server uses the folder any more: the database becomes the store. */
@@ -33,7 +33,7 @@ export interface MetaMoveOptions {
   readonly progress: (line: string) => void
 }
 
-export interface MetaMoveResult extends CopyCounts {
+interface MetaMoveResult extends CopyCounts {
   readonly state: 'copied' | 'moved'
   readonly to: string
 }

@@ -30,7 +30,7 @@ import { RenewableServer } from './renewable-server.ts'
 
 const ADDRESS_FILE = 'console-address'
 
-export interface RunningAdmin {
+interface RunningAdmin {
   readonly url: string
   readonly port: number
   renew(certificate: Certificate): Promise<void>
@@ -38,7 +38,7 @@ export interface RunningAdmin {
   close(): Promise<void>
 }
 
-export interface AdminOptions {
+interface AdminOptions {
   readonly store: Store
   readonly snapshot: ServerParts['snapshot']
   readonly directory: IdentityCache

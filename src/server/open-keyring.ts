@@ -18,7 +18,7 @@ const neverCreated = (storage: KeyringStorage, where: string): KeyringStorage =>
   },
 })
 
-export interface KeyringPlace {
+interface KeyringPlace {
   readonly meta: Meta
   readonly disk: Disk
   readonly folder: string

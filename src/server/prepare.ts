@@ -61,7 +61,7 @@ async function openMemoryFolder(config: Config): Promise<OwnedFolder> {
   return { ...parts, epoch: 0, admit: async () => {}, dismiss: async () => {} }
 }
 
-export interface PreparedFolder {
+interface PreparedFolder {
   readonly folder: OwnedFolder
   readonly rootKey: NonNullable<Config['rootKey']>
   /** Samples that stay constant while the server runs. */

@@ -22,9 +22,9 @@ import { assertNotMoved, REBUILDING_FILE } from './folder-markers.ts'
 import { copyFolder } from './second-copy.ts'
 
 /** There is nothing to rebuild from. */
-export class NoSecondCopy extends Error {}
+class NoSecondCopy extends Error {}
 
-export interface RebuildResult extends Pick<FsckReport, 'problems' | 'objects' | 'held'> {
+interface RebuildResult extends Pick<FsckReport, 'problems' | 'objects' | 'held'> {
   readonly records: number
   /** Data that the copy could not restore, one line each. */
   readonly shortcomings: readonly string[]
@@ -32,7 +32,7 @@ export interface RebuildResult extends Pick<FsckReport, 'problems' | 'objects' |
   readonly kept: string | undefined
 }
 
-export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsPlace' | 'blobsFrom'> {
+interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsPlace' | 'blobsFrom'> {
   readonly progress: (line: string) => void
 }
 

@@ -14,7 +14,7 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-export type StartServer = (config: Config, logger: Logger) => Promise<RunningServer>
+type StartServer = (config: Config, logger: Logger) => Promise<RunningServer>
 
 /** Requests in flight can only fail; if they cannot even do that, the process ends. */
 const CLOSE_MS_MAX = 15_000

@@ -5,7 +5,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Certificate } from '../http/listen.ts'
 
-export interface TlsServer {
+interface TlsServer {
   listen(host: string, port: number): Promise<AddressInfo>
   /** False where the runtime cannot replace the certificate of a server. */
   renew(certificate: Certificate): boolean

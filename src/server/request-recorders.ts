@@ -19,7 +19,7 @@ import type { Logger } from './log.ts'
 /** Interval of access log deliveries. */
 const DELIVER_MS = 60_000
 
-export interface RequestRecorders {
+interface RequestRecorders {
   readonly sinks: Omit<RecorderSinks, 'logger'>
   samples(): Promise<Sample[]>
   /** Reopens files that log rotation may have moved. */
@@ -27,7 +27,7 @@ export interface RequestRecorders {
   stop(): Promise<void>
 }
 
-export interface RecordersOptions {
+interface RecordersOptions {
   readonly config: Pick<Config, 'auditLog' | 'tracing'>
   readonly role: Role
 }

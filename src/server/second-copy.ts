@@ -29,7 +29,7 @@ export interface SecondCopy {
   mark(epoch: number): Promise<void>
 }
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly folder: string
   readonly durability?: 'fsync' | 'os'
   /** The journal cannot be written; commits succeed without it. */
@@ -122,7 +122,7 @@ const LOOK_MS = 30_000
 const NAMED_MAX = 20
 
 /** Names the object of a record, or the record itself. */
-export function recordName({ kind, key }: CopyFinding): string {
+function recordName({ kind, key }: CopyFinding): string {
   const letter = String.fromCharCode(key[0]!)
   const hex = key.toString('hex')
   if (letter !== 'o' && letter !== 'v') return `${kind}: record ${hex}`

@@ -35,7 +35,7 @@ export class MountRefused extends Error {
   }
 }
 
-export interface SharedMountParts {
+interface SharedMountParts {
   readonly disk: Disk
   /** The folder of the blobs. */
   readonly folder: string

@@ -18,7 +18,7 @@ import { isStopped, STOPPED_CHECK_MS, StoppedProcesses } from './stopped-process
 /** How long a scrape waits for the samples of a worker. */
 const METRICS_WAIT_MS_MAX = 2_000
 
-export interface WorkerPoolParts {
+interface WorkerPoolParts {
   readonly logger: Logger
   admit(writer: Buffer): Promise<void>
   dismiss(writer: Buffer): Promise<void>

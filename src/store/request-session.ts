@@ -155,7 +155,7 @@ class SessionFacts {
  * keeps the pin until everything it opened is closed, so that the bytes it was authorized for cannot be freed in
  * between.
  */
-export class RequestSession {
+class RequestSession {
   readonly facts: SessionFacts
   /** Bound to the state that the request was authorized on. */
   readonly store: Store

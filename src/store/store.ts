@@ -36,7 +36,7 @@ import { Completion } from './uploads/completion.ts'
 import { Uploads } from './uploads/uploads.ts'
 import { UsageCounters } from './usage/usage-counters.ts'
 
-export interface StoreParts {
+interface StoreParts {
   readonly meta: Meta
   readonly blobs: Blobs
   readonly keyring: Keyring

@@ -1,6 +1,6 @@
 /** Parses the `traceparent` header of W3C Trace Context. */
 
-export interface TraceParent {
+interface TraceParent {
   /** 32 hexadecimal digits. */
   readonly traceId: string
   /** 16 hexadecimal digits. */

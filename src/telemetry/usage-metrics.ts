@@ -34,7 +34,7 @@ const largest = <T extends { readonly usage: Usage }>(list: readonly T[]): T[] =
   [...list].sort((a, b) => bytesHeld(b.usage) - bytesHeld(a.usage)).slice(0, LABELLED_MAX)
 
 /** The account that a canonical id belongs to, where it is known. */
-export type AccountOf = (canonicalId: string) => Promise<string | undefined>
+type AccountOf = (canonicalId: string) => Promise<string | undefined>
 
 export class UsageMetrics {
   readonly #context: StoreContext

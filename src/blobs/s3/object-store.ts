@@ -12,7 +12,7 @@ import { documentOf, isTransient, NoResponse, RequestRefused, ResponseDamaged } 
 import { type RetryContext, type RetryPolicy, withRetries } from '../../s3/retries.ts'
 import { DiskFull } from '../blobs.ts'
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   readonly client: S3Client
   /** Empty, or with a slash at its end. */
   readonly prefix: string
@@ -20,7 +20,7 @@ export interface ObjectStoreOptions {
   readonly context: RetryContext
 }
 
-export interface ListedObject {
+interface ListedObject {
   /** Without the prefix. */
   readonly name: string
   readonly bytes: number

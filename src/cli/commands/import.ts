@@ -14,7 +14,7 @@ const IN_FLIGHT = 8
 const IN_FLIGHT_MAX = 256
 
 /** Reads `s3://bucket/prefix`; the prefix may contain any character. */
-export function bucketArgument(text: string): { bucket: string; prefix: string } {
+function bucketArgument(text: string): { bucket: string; prefix: string } {
   const found = /^s3:\/\/([^/]+)(?:\/(.*))?$/s.exec(text)
   if (found === null) throw new BadUsage(`${text} is not of the form s3://BUCKET[/PREFIX]`)
   return { bucket: found[1]!, prefix: found[2] ?? '' }

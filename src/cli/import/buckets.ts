@@ -80,7 +80,7 @@ export async function setVersioning(client: S3Client, status: 'Enabled' | 'Suspe
   await client.request({ method: 'PUT', query: { versioning: '' }, headers: [contentMd5(body)], body })
 }
 
-export interface TargetSettings {
+interface TargetSettings {
   readonly versions: boolean
   readonly lock: boolean
   /** Dry run: nothing is written. */

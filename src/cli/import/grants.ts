@@ -2,7 +2,7 @@
 import { attribute, child, children, childText, type XmlNode } from '../../lib/xml.ts'
 import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
 
-export interface SourceGrant {
+interface SourceGrant {
   readonly by: 'id' | 'uri' | 'emailAddress'
   readonly grantee: string
   readonly permission: string

@@ -13,13 +13,13 @@ export interface ListedEntry {
   readonly etag: string
 }
 
-export interface KeyVersions {
+interface KeyVersions {
   readonly key: string
   /** Oldest first. */
   readonly versions: readonly ListedEntry[]
 }
 
-export interface KeyInterval {
+interface KeyInterval {
   readonly prefix: string
   /** Only current objects. */
   readonly currentOnly: boolean

@@ -32,14 +32,14 @@ interface Place {
 }
 
 /** The number of parts, and the request that reads one from the source. */
-export interface Layout {
+interface Layout {
   readonly parts: number
   /** The object's original parts, which reproduce its ETag and its checksum. */
   readonly isSources: boolean
   ask(number: number): { readonly query: Record<string, string | number>; readonly headers: [string, string][] }
 }
 
-export function ownLayout({ size, etag }: ListedEntry): Layout {
+function ownLayout({ size, etag }: ListedEntry): Layout {
   const bytes = Math.max(OWN_PART_BYTES, Math.ceil(size / LIMITS.partNumberMax))
   return {
     parts: Math.max(1, Math.ceil(size / bytes)),
@@ -64,7 +64,7 @@ function untold(error: unknown): undefined {
 }
 
 /** The source's parts, if it reports them and their sizes are valid at the target. */
-export async function layoutOf({ source, key, version }: Place): Promise<Layout> {
+async function layoutOf({ source, key, version }: Place): Promise<Layout> {
   const own = ownLayout(version)
   if (!isComposite(version.etag)) return own
   const parts = Number(version.etag.split('-')[1])

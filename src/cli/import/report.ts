@@ -2,7 +2,7 @@
 import { escapeControls } from '../output.ts'
 
 /** Attributes that a version may lose although its bytes are copied. */
-export const LOSSES = {
+const LOSSES = {
   hold: { text: 'legal holds: the target bucket has no object lock', isGrave: true },
   retention: { text: 'retention: the target bucket has no object lock', isGrave: true },
   tags: { text: 'tags that the target refuses', isGrave: true },
@@ -18,9 +18,9 @@ export const LOSSES = {
 export type Loss = keyof typeof LOSSES
 
 /** No other server can keep these, so they are reported once and not counted. */
-export const NEVER_KEPT = 'version ids, times of last modification and owners are those of the target'
+const NEVER_KEPT = 'version ids, times of last modification and owners are those of the target'
 
-export interface ImportFailure {
+interface ImportFailure {
   readonly key: string
   readonly versionId?: string | undefined
   readonly why: string

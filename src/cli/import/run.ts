@@ -15,7 +15,7 @@ import type { State } from './state.ts'
 import { Transfer, type TransferEndpoints } from './transfer.ts'
 import { planTransfer, type RememberedTransfers } from './transfer-plan.ts'
 
-export interface Import {
+interface Import {
   readonly source: S3Client
   readonly target: S3Client
   readonly prefix: string

@@ -6,7 +6,7 @@ import { documentOf, maybeDocument, type NeutralHeaders, RequestRefused } from '
 import { withRetries } from '../../s3/retries.ts'
 import { type AccessList, readAccessList } from './grants.ts'
 
-export interface VersionName {
+interface VersionName {
   readonly key: string
   readonly versionId: string | undefined
 }
@@ -79,7 +79,7 @@ export async function lockOf(
   return { hold, retention: retentionOf(childText(root, 'Mode'), childText(root, 'RetainUntilDate')) }
 }
 
-export async function tagsOf(client: S3Client, name: VersionName): Promise<Tags> {
+async function tagsOf(client: S3Client, name: VersionName): Promise<Tags> {
   const answer = await client.requestIfPresent(about(name, 'tagging'), 'NoSuchTagSet')
   if (answer === undefined) return []
   const [set] = children(documentOf(answer.body), 'TagSet')

@@ -12,7 +12,7 @@ export interface RememberedTransfers {
   sameBytes(source: ListedEntry, target: ListedEntry): Promise<boolean>
 }
 
-export interface TransferPlan {
+interface TransferPlan {
   /** Oldest first. */
   readonly missing: readonly ListedEntry[]
   /** Versions present at both sides. */
@@ -21,7 +21,7 @@ export interface TransferPlan {
   readonly differs: boolean
 }
 
-export type Similarity = 'same' | 'unsure' | 'different'
+type Similarity = 'same' | 'unsure' | 'different'
 
 /** Equal ETags and sizes mean equal bytes. Unequal ETags prove nothing: they depend on parts and encryption. */
 export function similarityOf(source: ListedEntry, target: ListedEntry, knownEtag: string | undefined): Similarity {

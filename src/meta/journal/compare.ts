@@ -26,7 +26,7 @@ const NAMED_MAX = 100_000
  * `missing` and `outdated` as in verdict.ts; `damaged`: the engine's record does not match its checksum, or a lookup by
  * key does not find it.
  */
-export type FindingKind = 'missing' | 'outdated' | 'damaged'
+type FindingKind = 'missing' | 'outdated' | 'damaged'
 
 export interface CopyFinding {
   readonly kind: FindingKind
@@ -66,7 +66,7 @@ export class CopyFindings {
 const UNJOURNALED_BYTES_MAX = 64 * 2 ** 20
 
 /** Writes that are missing at the end of a journal: lost in a crash, or not written yet. */
-export class UnjournaledWrites {
+class UnjournaledWrites {
   readonly rows: Pick<CopyRow, 'key' | 'value' | 'stamp'>[] = []
   #bytes = 0
 
@@ -111,7 +111,7 @@ export interface Comparison {
   end(): Promise<void>
 }
 
-export interface CompareOptions {
+interface CompareOptions {
   readonly engine: JournaledEngine
   readonly disk: Disk
   readonly folder: string

@@ -31,11 +31,11 @@ export interface CondenseResult {
 }
 
 /** Condensing would temporarily need more space than is free. */
-export interface NoSpace {
+interface NoSpace {
   readonly neededBytes: number
 }
 
-export interface CondenseOptions {
+interface CondenseOptions {
   /** Less than this is not worth the reading. */
   readonly bytesMin: number
   readonly engine: JournaledEngine

@@ -23,7 +23,7 @@ export interface CopyRow extends CommitOrder {
 }
 
 /** generation 4, txn 8, seq 8, stamp 8, key length 2, value length plus one 4 (zero: a deletion). */
-export const ROW_HEAD_BYTES = 34
+const ROW_HEAD_BYTES = 34
 const KEY_LENGTH_AT = 28
 
 export const compareOrder = (a: CommitOrder, b: CommitOrder): number =>
@@ -102,13 +102,13 @@ const PAYLOAD_BYTES_MAX = 16 * 2 ** 20
 /** The first two bytes of every frame, before its kind. */
 const MARK = 0x4843_0000
 
-export const FRAME_KINDS = { head: 1, rows: 2, end: 3 } as const
-export type FrameKind = keyof typeof FRAME_KINDS
+const FRAME_KINDS = { head: 1, rows: 2, end: 3 } as const
+type FrameKind = keyof typeof FRAME_KINDS
 const NAMES = new Map<number, FrameKind>(
   Object.entries(FRAME_KINDS).map(([name, number]) => [MARK + number, name as FrameKind]),
 )
 
-export interface Frame {
+interface Frame {
   readonly kind: FrameKind
   readonly payload: Buffer
 }

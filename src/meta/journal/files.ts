@@ -26,7 +26,7 @@ export interface SnapshotFile {
 }
 
 /** The mark an owner of the folder left in both, see marks.ts. */
-export interface MarkFile {
+interface MarkFile {
   readonly path: string
   readonly generation: number
   readonly name: string

@@ -9,7 +9,7 @@ const TITLE = 'holdfast findings 1'
 const LINE = /^([a-z]+) ((?:[0-9a-f]{2})+)$/
 const END = /^end (\d+)$/
 
-export interface FoundKeys {
+interface FoundKeys {
   readonly keys: readonly Buffer[]
   /** Kinds of records, by the first byte of their key, with more findings than are listed. */
   readonly more: readonly number[]

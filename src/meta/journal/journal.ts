@@ -44,7 +44,7 @@ interface Head {
 export const JOURNAL_TITLE = 'holdfast journal 1'
 export const journalHead = format<Head>('JH', struct<Head>({ title: text, lost: uint, stamp: uint }))
 
-export interface JournalOptions {
+interface JournalOptions {
   readonly disk: Disk
   readonly folder: string
   readonly generation: number

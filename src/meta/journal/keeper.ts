@@ -30,7 +30,7 @@ const JOURNAL_BYTES_MIN = 256 * 2 ** 20
 const CONDENSE_BYTES_MIN = 64 * 2 ** 20
 const SNAPSHOTS_KEPT = 2
 
-export interface KeeperOptions {
+interface KeeperOptions {
   readonly engine: JournaledEngine
   readonly disk: Disk
   readonly folder: string
@@ -56,7 +56,7 @@ export type KeeperEvent =
   | { readonly what: 'no room'; readonly neededBytes: number }
 
 /** The state after the last round. */
-export interface KeeperState {
+interface KeeperState {
   rows: number
   findings: number
   /** Completion time of the last snapshot; zero before. */

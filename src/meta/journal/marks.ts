@@ -21,7 +21,7 @@ interface Mark {
   readonly name: string
 }
 
-export interface GenerationMark {
+interface GenerationMark {
   readonly engine: JournaledEngine
   readonly disk: Disk
   readonly folder: string

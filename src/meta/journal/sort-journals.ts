@@ -59,7 +59,7 @@ function keepDamagedFrame({ damagedFrames }: JournalReport, payload: Buffer): vo
 }
 
 /** The rows of one journal, frame by frame, as far as it can be read. */
-export async function* journalRows(
+async function* journalRows(
   disk: Disk,
   { path, writer }: JournalFile,
   isLast: boolean,
@@ -147,7 +147,7 @@ class Pieces {
 }
 
 /** Selects rows of the journals. */
-export interface RowFilter {
+interface RowFilter {
   /** Only rows newer than this. */
   readonly since: CommitOrder
   /** Of the rows up to this order, only the last of each key is needed. */

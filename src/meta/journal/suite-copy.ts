@@ -57,7 +57,7 @@ export async function inFolder(body: (folder: string) => Promise<void>): Promise
   }
 }
 
-export type Rows = ReadonlyMap<string, string>
+type Rows = ReadonlyMap<string, string>
 
 const isOwn = ({ key }: Entry): boolean => key.subarray(0, ENGINE_KEYS.length).equals(ENGINE_KEYS)
 

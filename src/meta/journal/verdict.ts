@@ -7,12 +7,12 @@ import { type CommitOrder, type CopyRow, compareOrder } from './copy-format.ts'
  */
 export type CopyVerdict = 'same' | 'new' | 'gone' | 'missing' | 'outdated'
 
-export interface EngineState {
+interface EngineState {
   readonly value: Buffer
   readonly stamp: number
 }
 
-export interface VerdictContext {
+interface VerdictContext {
   /** The engine was read after this commit; later writes may or may not be visible. */
   readonly at: CommitOrder
   /** The engine has a note of a deletion that is in no journal yet. */

@@ -42,7 +42,7 @@ interface EngineStats {
   readonly numReaders: number
 }
 
-export interface ReadTransaction {
+interface ReadTransaction {
   done(): void
 }
 
@@ -59,7 +59,7 @@ export interface EngineRange {
 export type Durability = 'fsync' | 'os'
 
 /** Version of the record read last. */
-export const lastVersion = (): number => lmdb.getLastVersion()
+const lastVersion = (): number => lmdb.getLastVersion()
 
 /** Environment flags (MDB_*) that let a commit resolve before it is on stable storage. */
 const WEAKENING = {
@@ -190,7 +190,7 @@ export async function openEngine(path: string, durability: Durability, mapBytes 
   return engine
 }
 
-export const CHECKSUM_BYTES = 4
+const CHECKSUM_BYTES = 4
 
 /**
  * Sealed values are allocated from slabs: lmdb-js asks the runtime for the address of every new ArrayBuffer, which

@@ -145,7 +145,7 @@ async function checkServer(connection: PostgresConnection): Promise<number> {
   return Number.parseInt(walFile!.slice(0, 8), 16)
 }
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly url: string
   readonly clock?: Clock
   readonly random?: Random

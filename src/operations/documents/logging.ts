@@ -48,7 +48,7 @@ export const logging: DocumentKind<Logging | undefined> = {
   },
 }
 
-export interface LogTarget {
+interface LogTarget {
   readonly bucket: Bucket
   readonly prefix: string
 }

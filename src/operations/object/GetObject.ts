@@ -22,7 +22,7 @@ const NAMES = [
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
-export const responseHeaders: Decoder<readonly Header[]> = {
+const responseHeaders: Decoder<readonly Header[]> = {
   decode(request) {
     const headers: Header[] = []
     for (const [name, parameter] of NAMES) {

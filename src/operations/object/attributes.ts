@@ -39,7 +39,7 @@ export const versionIdHeader = ({ bucket }: OperationContext, version: Pick<Vers
 
 const METADATA_BYTES_MAX = 2048
 const REDIRECT_CHARACTERS_MAX = 2048
-export const DEFAULT_CONTENT_TYPE = 'binary/octet-stream'
+const DEFAULT_CONTENT_TYPE = 'binary/octet-stream'
 
 const KEPT = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'] as const
 
@@ -49,7 +49,7 @@ function contentEncoding(value: string): string | undefined {
   return kept.join(',').trim() || undefined
 }
 
-export const objectHeaders: Decoder<Pairs> = {
+const objectHeaders: Decoder<Pairs> = {
   decode(request) {
     // R15. An empty value counts as absent.
     const headers: [string, string][] = [['content-type', request.header('content-type') || DEFAULT_CONTENT_TYPE]]
@@ -63,7 +63,7 @@ export const objectHeaders: Decoder<Pairs> = {
 }
 
 /** R14. */
-export const userMetadata: Decoder<Pairs> = {
+const userMetadata: Decoder<Pairs> = {
   decode(request) {
     const pairs = request.headersUnder(':meta-')
     const size = pairs.reduce((sum, [name, value]) => sum + headerWire(name).length + headerWire(value).length, 0)
@@ -86,7 +86,7 @@ export const tagSet: Decoder<Pairs> = {
 const REDIRECT_FORM = /^(\/(?![/\\])|https?:\/\/)[^\0-\x1f\x7f]*$/
 
 /** R28. Where website hosting redirects requests for the object. */
-export const redirect: Decoder<string | undefined> = maybe.header(':website-redirect-location', (value, name) => {
+const redirect: Decoder<string | undefined> = maybe.header(':website-redirect-location', (value, name) => {
   if (!REDIRECT_FORM.test(value)) {
     const reason = 'The website redirect location must have a prefix of http:// or https:// or /.'
     throw new Fault('InvalidRedirectLocation', { reason })
@@ -111,7 +111,7 @@ const STORAGE_CLASSES = [
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE', 'OUTPOSTS', 'SNOW', 'EXPRESS_ONEZONE', 'FSX_OPENZFS', 'FSX_ONTAP']
 
 /** Returned as sent; the standard class is omitted. */
-export const storageClass: Decoder<string | undefined> = maybe.header(':storage-class', value => {
+const storageClass: Decoder<string | undefined> = maybe.header(':storage-class', value => {
   if (!STORAGE_CLASSES.includes(value)) {
     const isKnown = ARCHIVES.includes(value)
     const reason = isKnown ? `The storage class ${value} is not offered: no tier is mapped to it.` : undefined
@@ -121,7 +121,7 @@ export const storageClass: Decoder<string | undefined> = maybe.header(':storage-
 })
 
 /** R27. Both retention headers or neither; a legal hold is independent. */
-export const lock: Decoder<Lock> = {
+const lock: Decoder<Lock> = {
   decode(request) {
     const mode = request.header(':object-lock-mode')
     const until = request.header(':object-lock-retain-until-date')

@@ -39,7 +39,7 @@ export const sourceConditions: Decoder<ReadConditions> = {
   }),
 }
 
-export interface CopySourceBucket {
+interface CopySourceBucket {
   readonly isVersioned: boolean
   /** R8. The caller pays for the read, and the target does not already cause the header that says so. */
   readonly isCharged: boolean

@@ -39,7 +39,7 @@ export function ifSize(value: string, name: string): number {
   throw invalidArgument(name, value, `The value of ${name} is no size.`)
 }
 
-export interface RemovalInput {
+interface RemovalInput {
   readonly name: ObjectName
   readonly condition: RemovalPrecondition
   /** Requested, and permitted for this object. */

@@ -24,7 +24,7 @@ export interface AclDocumentForm {
   readonly acceptsGrantsAsList: boolean
 }
 
-export interface AclDocument {
+interface AclDocument {
   readonly ownerId: string
   readonly grants: readonly RequestedGrant[]
 }

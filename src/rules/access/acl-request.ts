@@ -21,7 +21,7 @@ export interface GranteeDirectory {
   readonly canonicalIdsOf: (email: string) => readonly string[]
 }
 
-export interface AclSources {
+interface AclSources {
   /** Value of the canned header. */
   readonly canned: string | undefined
   /** Whether any grant header was sent. */

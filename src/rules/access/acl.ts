@@ -115,7 +115,7 @@ export const isPublicGrant = (grant: Grant): boolean => grant.group && PUBLIC_GR
 
 export const isPublicAcl = (grants: readonly Grant[]): boolean => grants.some(isPublicGrant)
 
-export interface NewObjectWrite {
+interface NewObjectWrite {
   readonly ownership: ObjectOwnership
   readonly bucketOwner: string
   /** Canonical id of the caller that writes. */
@@ -136,7 +136,7 @@ export function newObjectOwner({ ownership, bucketOwner, writer, canned }: NewOb
 }
 
 /** An ACL with the owner of its resource. */
-export interface OwnedAcl {
+interface OwnedAcl {
   readonly ownerCanonicalId: string
   readonly grants: readonly Grant[]
 }
@@ -148,7 +148,7 @@ export function effectiveAcl(stored: OwnedAcl, ownership: ObjectOwnership, bucke
 }
 
 /** An ACL as a request sets it. */
-export interface RequestedAcl {
+interface RequestedAcl {
   /** Undefined for an explicit list of grants. */
   readonly canned: Canned | undefined
   readonly grants: readonly Grant[]

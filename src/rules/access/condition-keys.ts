@@ -52,7 +52,7 @@ export const REQUEST_KEYS = [
 ] as const
 
 /** Derived by the evaluator from the caller and the bucket. */
-export const DERIVED_KEYS = [
+const DERIVED_KEYS = [
   'principalaccount',
   'principalarn',
   'principalisawsservice',

@@ -11,7 +11,7 @@ import { matches } from './wildcard.ts'
 
 type Relation = 'equal' | 'less' | 'less or equal' | 'greater' | 'greater or equal'
 
-export interface Operator {
+interface Operator {
   readonly family: 'string' | 'like' | 'number' | 'date' | 'bool' | 'address' | 'arn' | 'null'
   readonly relation: Relation
   readonly negated: boolean
@@ -19,7 +19,7 @@ export interface Operator {
   readonly folded: boolean
 }
 
-export type ConditionValue =
+type ConditionValue =
   | { readonly kind: 'text'; readonly template: Template }
   | { readonly kind: 'arn'; readonly fields: readonly Template[] }
   | { readonly kind: 'amount'; readonly amount: number }
@@ -52,7 +52,7 @@ const ordered = (name: string, family: 'number' | 'date'): [string, Operator][] 
   [`${name}GreaterThanEquals`, row(family, { relation: 'greater or equal' })],
 ]
 
-export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ['StringEquals', row('string')],
   ['StringNotEquals', row('string', { negated: true })],
   ['StringEqualsIgnoreCase', row('string', { folded: true })],

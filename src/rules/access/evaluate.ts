@@ -14,7 +14,7 @@ import { type Policy, readIdentityPolicy, readStoredBucketPolicy } from './polic
 import { type Reason, refusalCode } from './reasons.ts'
 import { applicableStatements, type DeferredKeys, isDeferred, NONE_DEFERRED, type PolicyQuery } from './statements.ts'
 
-export interface EffectiveBlock {
+interface EffectiveBlock {
   readonly blockPublicAcls: boolean
   readonly ignorePublicAcls: boolean
   readonly blockPublicPolicy: boolean

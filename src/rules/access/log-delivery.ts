@@ -35,7 +35,7 @@ function isGrantedByAcl({ owner, ownership, grants: stored }: Bucket): boolean {
 }
 
 /** The source and target buckets of a log delivery. */
-export interface Delivery {
+interface Delivery {
   readonly target: Bucket
   readonly key: string
   /** The bucket whose log it is. */

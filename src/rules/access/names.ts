@@ -53,7 +53,7 @@ export type PrincipalName =
   | ForeignPrincipal
 
 /** A valid principal that no caller of this server can be: a role, a session, another service. */
-export interface ForeignPrincipal {
+interface ForeignPrincipal {
   readonly kind: 'foreign'
   readonly name: string
 }

@@ -31,9 +31,9 @@ export const NONE_DEFERRED: DeferredKeys = { keys: [], assume: 'allow' }
  * How a statement reaches the caller. `account` means that it names the caller's account and not the user: it
  * delegates the permission to the account, whose identity policies decide which users have it.
  */
-export type Reach = 'caller' | 'account'
+type Reach = 'caller' | 'account'
 
-export interface ApplicableStatement {
+interface ApplicableStatement {
   readonly statement: Statement
   readonly index: number
   readonly reach: Reach

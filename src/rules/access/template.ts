@@ -16,7 +16,7 @@ export interface Template {
   readonly pattern: Pattern | undefined
 }
 
-export interface Reading {
+interface Reading {
   /** Whether `*` and `?` are wildcards. */
   readonly wildcards: boolean
   /** Whether `${…}` is a variable: the older policy version takes it literally. */

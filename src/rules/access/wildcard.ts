@@ -6,8 +6,8 @@
  */
 
 /** Any run of characters, and any one character, among the code points of a pattern. */
-export const ANY_RUN = -1
-export const ANY_ONE = -2
+const ANY_RUN = -1
+const ANY_ONE = -2
 
 /** Code points, `ANY_RUN` and `ANY_ONE`. */
 export type Tokens = readonly number[]
@@ -24,7 +24,7 @@ export interface Pattern {
 }
 
 /** Counts the steps of a match, so that tests can bound them. */
-export interface MatchBudget {
+interface MatchBudget {
   steps: number
 }
 

@@ -11,7 +11,7 @@ export interface CorsRule {
   readonly maxAgeSeconds: number | undefined
 }
 
-export const CORS_RULES_MAX = 100
+const CORS_RULES_MAX = 100
 const ID_CHARACTERS_MAX = 255
 export const CORS_METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']
 /** Values are sent as headers, so only characters that a header can carry unencoded are accepted. */

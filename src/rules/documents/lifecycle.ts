@@ -18,7 +18,7 @@ import type { Pairs } from '../../model/version.ts'
 import { parseTimestamp } from '../http-date.ts'
 import type { LifecycleFilter, LifecycleRule } from '../lifecycle.ts'
 
-export const LIFECYCLE_RULES_MAX = 1000
+const LIFECYCLE_RULES_MAX = 1000
 const ID_CHARACTERS_MAX = 255
 const NEWER_VERSIONS_MAX = 100
 const DAY_MS = 86_400_000

@@ -10,7 +10,7 @@ export interface Logging {
 }
 
 /** The length of a log object's name after the prefix: a timestamp and a unique suffix. */
-export const LOG_NAME_BYTES = 36
+const LOG_NAME_BYTES = 36
 const PREFIX_BYTES_MAX = LIMITS.keyBytesMax - LOG_NAME_BYTES
 
 /** Undefined when logging is disabled. */

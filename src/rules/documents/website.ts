@@ -36,7 +36,7 @@ export type Website =
       readonly rules: readonly RoutingRule[]
     }
 
-export const ROUTING_RULES_MAX = 50
+const ROUTING_RULES_MAX = 50
 const KEY_BYTES_MAX = 1024
 const HOST_NAME = /^[A-Za-z0-9.\-_:[\]]{1,255}$/
 // Values become part of a Location header and must not end it.

@@ -13,7 +13,7 @@ import { type Transaction, type TransactionContext, transact } from '../commit/t
 export type OwnedBucket = Pick<Bucket, 'name' | 'createdAt'>
 
 export const ownedFormat = format<number>('W1', uint)
-export const indexedFormat = format<number>('Y1', uint)
+const indexedFormat = format<number>('Y1', uint)
 
 export interface OwnedPage {
   readonly owner: string

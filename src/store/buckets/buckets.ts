@@ -32,7 +32,7 @@ import { documentFormat } from './documents.ts'
 const PAGE = 1000
 const REMOVE_TRIES_MAX = 10
 
-export interface NewBucket {
+interface NewBucket {
   readonly name: string
   readonly owner: string
   /** Enables legal holds and retention, and turns versioning on from the start. */
@@ -44,7 +44,7 @@ export interface NewBucket {
 }
 
 /** Settings that `configure` may change; versioning and object lock have their own rules. */
-export type BucketSettings = Pick<Bucket, 'grants' | 'ownership' | 'publicAccessBlock' | 'requesterPays'>
+type BucketSettings = Pick<Bucket, 'grants' | 'ownership' | 'publicAccessBlock' | 'requesterPays'>
 
 export class Buckets {
   readonly #context: StoreContext

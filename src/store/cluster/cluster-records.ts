@@ -24,7 +24,7 @@ export interface Member {
 }
 
 /** `readers` and `drafts` drain, `keys` reloads the keyring, `holds` stops reclamation for a backup. */
-export const BARRIER_KINDS = ['readers', 'drafts', 'keys', 'holds'] as const
+const BARRIER_KINDS = ['readers', 'drafts', 'keys', 'holds'] as const
 export type BarrierKind = (typeof BARRIER_KINDS)[number]
 /** The highest barrier of each kind that was asked for, or that a member has passed. */
 export type BarrierNumbers = Readonly<Record<BarrierKind, number>>
@@ -32,12 +32,12 @@ export type BarrierNumbers = Readonly<Record<BarrierKind, number>>
 export const NO_BARRIERS: BarrierNumbers = { readers: 0, drafts: 0, keys: 0, holds: 0 }
 
 /** Rewritten at every renewal. Other members watch its stamp; nobody compares clocks. */
-export interface Renewal {
+interface Renewal {
   readonly count: number
   readonly passed: BarrierNumbers
 }
 
-export interface Leader {
+interface Leader {
   readonly member: Buffer
   /** Grows with every change of the leader. */
   readonly term: number

@@ -39,7 +39,7 @@ export class LeadershipLost extends Error {
 
 const HOLDS_PER_COMMIT = 100
 
-export interface MembershipParts {
+interface MembershipParts {
   readonly meta: Meta
   readonly clock: Clock
   readonly random: Random
@@ -50,7 +50,7 @@ export interface MembershipParts {
 }
 
 /** This gateway's own processes. */
-export interface LocalProcesses {
+interface LocalProcesses {
   /** Called when a barrier is seen; passes when everything active in all processes of this gateway has left. */
   begin(kind: BarrierKind): LocalBarrier
   /** Called with every view before its barriers are answered. */

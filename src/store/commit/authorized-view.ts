@@ -112,7 +112,7 @@ export class RepeatableReads implements Meta {
   }
 }
 
-export interface RecordCacheLimits {
+interface RecordCacheLimits {
   readonly entriesMax: number
   readonly valueBytesMax: number
 }

@@ -13,7 +13,7 @@ import type { Meta } from '../../meta/meta.ts'
 import { OwnershipLost } from './fenced-meta.ts'
 import { recordKey } from './record-keys.ts'
 
-export interface FolderOwner {
+interface FolderOwner {
   /** Grows with every start. */
   readonly epoch: number
   /** Name of the owner's socket file; empty for a cluster, whose members are judged by their renewals. */
@@ -32,7 +32,7 @@ export class FolderInUse extends Error {
   }
 }
 
-export interface FolderOwnership {
+interface FolderOwnership {
   readonly epoch: number
   end(): Promise<void>
 }

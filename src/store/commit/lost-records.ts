@@ -2,7 +2,7 @@
  * Keys of records that the second copy has and the engine has lost. Empty except in stores that wait for `holdfast
  * rebuild`. Shared by everything in a process that reads records.
  */
-export interface LostRecordKeys {
+interface LostRecordKeys {
   readonly keys: readonly Buffer[]
   /** Kinds of records, by the first byte of their key, that lost more records than are listed here. */
   readonly more: readonly number[]

@@ -90,7 +90,7 @@ export const isCurrent = (bytes: Buffer): boolean => bytes[0] === CURRENT
 export const isDocument = (bytes: Buffer): boolean => bytes[0] === DOCUMENT
 
 /** Every record whose key has this prefix. */
-export function keysUnder(prefix: Buffer): KeyRange {
+function keysUnder(prefix: Buffer): KeyRange {
   return { start: prefix, end: prefixSuccessor(prefix) }
 }
 
@@ -147,7 +147,7 @@ const BUCKET_ID_BYTES = 8
 const USAGE_BASE_BYTES = 1 + BUCKET_ID_BYTES
 
 /** A parsed usage key. The base record has no writer. */
-export interface UsageKey {
+interface UsageKey {
   readonly bucketId: string
   readonly writer: Buffer | undefined
   readonly slot: number

@@ -50,7 +50,7 @@ export function findBucket(meta: Meta, name: string): MaybePromise<Bucket> {
   return entry instanceof Promise ? entry.then(found => requireBucket(name, found)) : requireBucket(name, entry)
 }
 
-export function requireBucket(name: string, entry: Entry | undefined): Bucket {
+function requireBucket(name: string, entry: Entry | undefined): Bucket {
   if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
   return decodeBucket(entry)
 }

@@ -39,7 +39,7 @@ const moveFormat = format<BlobsMove>(
 )
 
 /** A move that no other process has changed since it was read. */
-export interface ReadMove {
+interface ReadMove {
   readonly entry: Entry
   readonly move: BlobsMove
 }

@@ -23,7 +23,7 @@ interface Paged {
 }
 
 /** Adds the record that turns the pages into a content to a commit. */
-export type NamePages = (tx: Transaction, of: Pick<ContentRecord, 'size' | 'depth' | 'sums'>) => Promise<Content>
+type NamePages = (tx: Transaction, of: Pick<ContentRecord, 'size' | 'depth' | 'sums'>) => Promise<Content>
 
 /** Writes these parts as content pages; `commit` names them, or leaves pages written ahead to the reclaimer. */
 export async function withContentPages<T>(

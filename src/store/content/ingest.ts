@@ -37,13 +37,13 @@ export async function inspectBody(
  * Up to this size a content is stored in its version's record: one commit and one sync instead of two. Measured: at 4
  * KiB inlining is faster by far; from 8 KiB on the volume's group sync catches up and listings stay lean.
  */
-export const INLINE_BYTES_MAX = 4096
+const INLINE_BYTES_MAX = 4096
 
 const BLOB_KEY_BYTES = 32
 /** Approximate disk space of a version's record without its content. */
 const RECORD_BYTES = 4096
 
-export interface IngestOptions {
+interface IngestOptions {
   /** Seals the bytes; plain without it. */
   readonly contentKey: Buffer | undefined
   /** Fed with every chunk, and abandoned when the body fails. */

@@ -8,7 +8,7 @@ import type { StoreContext } from '../store-context.ts'
 import { BrokenReference, requireContentPage } from './read-content.ts'
 
 /** The deepest nesting of contents a read follows; deeper ranges are copied instead of shared. */
-export const CONTENT_DEPTH_MAX = 4
+const CONTENT_DEPTH_MAX = 4
 
 /** Adds a reference to the target of a slice. */
 async function referenceSlice(tx: Transaction, slice: Slice): Promise<void> {
@@ -53,7 +53,7 @@ export function addGarbage(context: StoreContext, tx: Transaction, garbage: Garb
   tx.put(recordKey.garbage(context.ids.next()), garbageFormat.encode(garbage))
 }
 
-export interface RangeSource {
+interface RangeSource {
   readonly content: Content
   readonly contentKey: Buffer | undefined
 }

@@ -26,7 +26,7 @@ import { type BodyInspector, type Draft, ingest, type RunningDigest, withDraft }
 import type { PlacedPart } from './part-table.ts'
 
 /** A copy request with its attributes resolved. */
-export type RewriteRequest = CopyRequest & Required<Pick<CopyRequest, 'attributes'>>
+type RewriteRequest = CopyRequest & Required<Pick<CopyRequest, 'attributes'>>
 
 /** Reads the source and stores its bytes again. */
 export async function rewriteContent(

@@ -42,7 +42,7 @@ import type { StoreContext } from '../store-context.ts'
 const PAGE = 1000
 export const NO_MARK: AccountsMark = { total: 0, accounts: 0, keys: 0 }
 
-export interface NewAccount {
+interface NewAccount {
   readonly accountId: string
   readonly canonicalId?: string | undefined
   readonly displayName?: string | undefined
@@ -52,7 +52,7 @@ export interface NewAccount {
   readonly again?: boolean | undefined
 }
 
-export type AccountChange = Partial<Pick<AccountRecord, 'displayName' | 'email' | 'admin' | 'disabled'>>
+type AccountChange = Partial<Pick<AccountRecord, 'displayName' | 'email' | 'admin' | 'disabled'>>
 
 /** The owner of an access key: an account itself, or one of its users. */
 export interface KeyOwner {
@@ -60,7 +60,7 @@ export interface KeyOwner {
   readonly user: string | undefined
 }
 
-export interface NewAccessKey extends KeyOwner {
+interface NewAccessKey extends KeyOwner {
   readonly accessKey: string
   readonly secretKey: string
 }

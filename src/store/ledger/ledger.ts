@@ -33,14 +33,14 @@ import { ledgerName } from './ledger-append.ts'
 const PAGE = 500
 
 /** An entry as it was written. */
-export type LedgerEntry = LedgerNote & {
+type LedgerEntry = LedgerNote & {
   readonly sequence: number
   readonly time: string
   readonly by: Actor
   readonly previous: string
 }
 
-export interface HoldOrigin {
+interface HoldOrigin {
   readonly time: string
   readonly by: Actor
   readonly sequence: number

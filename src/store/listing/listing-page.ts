@@ -44,7 +44,7 @@ class RolledUp {
 }
 
 /** A page's item for one record. */
-export type PageItem<T> = T | RolledUp
+type PageItem<T> = T | RolledUp
 
 /** The records of a listing and their projection; the name is borrowed like the entry. */
 export interface RecordWalk<T> {

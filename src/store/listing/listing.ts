@@ -34,7 +34,7 @@ export interface ListedVersion {
 }
 
 /** Builds an item from an object's name and record while they are borrowed. */
-export type ListingProjection<T> = (name: ByteSpan, shown: ShownRecord) => T
+type ListingProjection<T> = (name: ByteSpan, shown: ShownRecord) => T
 
 interface ObjectsRequest extends ListRequest {
   /** Marker of the previous page. */

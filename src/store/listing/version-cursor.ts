@@ -21,7 +21,7 @@ export interface VersionPosition {
 }
 
 /** A version as read. */
-export interface CursorVersion {
+interface CursorVersion {
   readonly key: string
   readonly version: ShownVersion
   readonly stamp: Stamp
@@ -70,7 +70,7 @@ class Side {
   }
 }
 
-export interface VersionRanges {
+interface VersionRanges {
   readonly bucket: string
   readonly current: KeyRange
   readonly older: KeyRange

@@ -54,7 +54,7 @@ import {
   type VersionSelector,
 } from './versions.ts'
 
-export interface PutRequest {
+interface PutRequest {
   readonly bucket: string
   readonly key: string
   readonly owner: string
@@ -69,7 +69,7 @@ export interface PutRequest {
   readonly etag?: string
 }
 
-export interface RemoveRequest extends VersionSelector {
+interface RemoveRequest extends VersionSelector {
   readonly allowance?: RemovalRights
   readonly condition?: RemovalPrecondition
   readonly owner: string

@@ -36,7 +36,7 @@ import {
 const TRIES_MAX = 20
 const FORGET_PAGE = 200
 
-export interface CompleteRequest extends UploadName {
+interface CompleteRequest extends UploadName {
   readonly parts: readonly ListedPart[]
   readonly condition?: Precondition
   /** The customer's key of the upload, needed only to read the assembled bytes. */

@@ -92,7 +92,7 @@ export function bytesOfParts(parts: ReadonlyMap<number, Part>): number {
 }
 
 /** Decides whether to abort an upload; undefined when it is kept. */
-export type ConfirmAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Promise<T>) => Promise<T | undefined>
+type ConfirmAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Promise<T>) => Promise<T | undefined>
 
 /**
  * R36, R100. Aborts an upload: nothing can be added to it, its parts become garbage, and its bytes are no longer

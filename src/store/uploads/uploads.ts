@@ -33,7 +33,7 @@ import { abortUpload, bucketOfUpload, clearCompleting, requireUpload, type Uploa
 const PAGE = 1000
 const UPLOAD_TIME_BYTES = 6
 
-export interface CreateRequest {
+interface CreateRequest {
   readonly bucket: string
   readonly key: string
   readonly initiator: string
@@ -44,7 +44,7 @@ export interface CreateRequest {
   readonly checksum?: Upload['checksum']
 }
 
-export interface PartRequest extends UploadName {
+interface PartRequest extends UploadName {
   readonly number: number
   readonly body: Body
   readonly bytesExpected?: number
@@ -56,7 +56,7 @@ export interface PartRequest extends UploadName {
   readonly etag?: string
 }
 
-export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpected' | 'inspection' | 'etag'> {
+interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpected' | 'inspection' | 'etag'> {
   readonly from: VersionSelector
   readonly sourceCustomerKey?: Buffer
   /** A fixed range, or one computed from the source's size. */

@@ -26,13 +26,13 @@ interface BucketSlots {
   busy: number
 }
 
-export interface CounterSlot {
+interface CounterSlot {
   /** The record with its new sum; owned by the engine while a commit is in flight. */
   readonly write: { readonly key: Buffer; readonly value: Buffer }
   readonly bucket: BucketSlots
 }
 
-export interface CountersOptions {
+interface CountersOptions {
   /** Epoch of the folder's owner; zero where there is none. */
   readonly epoch: number
   /** Writer id of this process. */

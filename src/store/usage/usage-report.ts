@@ -14,7 +14,7 @@ export interface BucketUsage {
   readonly usage: Usage | undefined
 }
 
-export interface AccountUsage {
+interface AccountUsage {
   readonly accountId: string
   readonly buckets: number
   /** Buckets whose usage is not known yet. */

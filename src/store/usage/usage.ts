@@ -21,7 +21,7 @@ const RECORDS_MAX = 1_000_000
 const PAGE = 2000
 
 /** The sum of one bucket's usage records. */
-export interface CountedUsage {
+interface CountedUsage {
   /** Undefined for a bucket that was never counted or is gone. */
   readonly base: { readonly entry: Entry; readonly value: UsageBase } | undefined
   /** Changes since the base was counted. */
