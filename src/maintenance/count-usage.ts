@@ -60,7 +60,7 @@ export class UsageCounter implements MaintenanceStep {
     for (const entry of page) {
       const { id, name } = bucketFormat.decode(entry.value)
       const base = await meta.get(recordKey.usageBase(id))
-      if (base !== undefined && usageBaseFormat.decode(base.value).epoch >= since) continue
+      if (base !== undefined && usageBaseFormat.decode(base.value).incarnation >= since) continue
       // One bucket per step, so that a large one does not delay other maintenance.
       await this.#count(name)
       return keySuccessor(entry.key)
@@ -102,9 +102,9 @@ export class UsageCounter implements MaintenanceStep {
     await transact(this.#context, async tx => {
       const entry = await tx.get(recordKey.usageBase(bucketId))
       if (entry !== undefined) {
-        const { epoch, counters } = usageBaseFormat.decode(entry.value)
+        const { incarnation, counters } = usageBaseFormat.decode(entry.value)
         for (const { value } of slots) addCounters(counters, countersFormat.decode(value), 1)
-        tx.put(entry.key, usageBaseFormat.encode({ epoch, counters }))
+        tx.put(entry.key, usageBaseFormat.encode({ incarnation, counters }))
       }
       for (const slot of slots) {
         tx.check(slot)

@@ -124,8 +124,8 @@ export function usageIn(counters: Buffer): Usage {
 
 /** A bucket's base: the result of its last count, or zero since its creation. */
 export interface UsageBase {
-  /** Epoch of the folder's owner at that time. */
-  readonly epoch: number
+  /** The store's incarnation at that time. */
+  readonly incarnation: number
   readonly counters: Buffer
 }
 
@@ -137,11 +137,11 @@ function countersFrom(value: Buffer): Buffer {
 }
 
 export const usageBaseFormat = {
-  encode({ epoch, counters }: UsageBase): Buffer {
+  encode({ incarnation, counters }: UsageBase): Buffer {
     const out = Buffer.alloc(COUNTERS_END + 8)
     counters.copy(out)
     BASE_MARKER.copy(out)
-    out.writeBigUInt64BE(BigInt(epoch), COUNTERS_END)
+    out.writeBigUInt64BE(BigInt(incarnation), COUNTERS_END)
     return out
   },
   decode(value: Buffer): UsageBase {
@@ -150,7 +150,7 @@ export const usageBaseFormat = {
     }
     const counters = Buffer.from(value.subarray(0, COUNTERS_END))
     MARKER.copy(counters)
-    return { epoch: Number(value.readBigUInt64BE(COUNTERS_END)), counters }
+    return { incarnation: Number(value.readBigUInt64BE(COUNTERS_END)), counters }
   },
 }
 
@@ -160,14 +160,17 @@ export const countersFormat = {
     value[1] === BASE_MARKER[1] ? usageBaseFormat.decode(value).counters : countersFrom(value),
 }
 
-/** Records that counters are maintained, and since which epoch bases are valid. */
+/** Records that counters are maintained, and since which incarnation bases are valid. */
 export interface UsageMark {
-  /** Epoch of the last owner that maintained counters. */
-  readonly epoch: number
-  /** Bases of an earlier epoch are counted again. */
+  /** Incarnation of the last owner that maintained counters. */
+  readonly incarnation: number
+  /** Bases of an earlier incarnation are counted again. */
   readonly since: number
   /** No outdated base is left. */
   readonly done: boolean
 }
 
-export const usageMarkFormat = format<UsageMark>('O3', struct<UsageMark>({ epoch: uint, since: uint, done: flag }))
+export const usageMarkFormat = format<UsageMark>(
+  'O3',
+  struct<UsageMark>({ incarnation: uint, since: uint, done: flag }),
+)

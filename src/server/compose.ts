@@ -80,7 +80,7 @@ export interface FolderOptions {
 /** A folder that this process owns, alone or with workers that it admits. */
 export interface OwnedFolder extends ServerParts {
   /** Increases with every start on the folder. */
-  readonly epoch: number
+  readonly incarnation: number
   /** Must be called before a worker of this name is started. */
   admit(writer: Buffer): Promise<void>
   /** Called after it has exited; once resolved, none of its commits can take effect. */
@@ -122,25 +122,25 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         await assertWhole(folder)
         await assertNotMoved(folder)
         await stampFolder(folder, meta)
-        await copy?.mark(ownership.epoch)
+        await copy?.mark(ownership.incarnation)
         // LMDB commits end with their process, so nothing has to fence them.
-        const { epoch } = ownership
+        const { incarnation } = ownership
         await enterBlobsMove(meta, options, true)
-        const store = await openFolderStore({ ...options, epoch }, meta)
+        const store = await openFolderStore({ ...options, incarnation }, meta)
         await loadFindings(store, copy)
-        await startUsageCounting(unguarded(store.context), epoch)
+        await startUsageCounting(unguarded(store.context), incarnation)
         await store.namedKeys.finish()
         return {
           store,
           snapshot: () => meta.snapshot(),
-          epoch,
+          incarnation,
           copy,
           reloadFindings: () => loadFindings(store, copy),
           admit: async () => {},
           dismiss: writer => realDisk.remove(join(folder, workerSocket(writer))),
           async close() {
             // The mark is only a hint to the next start, so its failure does not fail the shutdown.
-            await copy?.mark(ownership.epoch).catch(() => {})
+            await copy?.mark(ownership.incarnation).catch(() => {})
             await closeStore(store, close, ownership)
           },
         }
@@ -165,22 +165,23 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
       return closeOnError(
         () => member.leave(),
         async () => {
-          const { membership, epoch, isFirst, clockWatch } = member
+          const { membership, incarnation, isFirst, clockWatch } = member
           await assertComplete(meta)
           await stampFolder(folder, meta)
           const mount = await openMount(options, member)
           const peers = new ClusterPeers(membership, others, isExclusive)
           await enterBlobsMove(membership.meta, options, isFirst)
-          const store = await openFolderStore({ ...options, others: peers, epoch }, membership.meta, membership.id)
+          const opened = { ...options, others: peers, incarnation }
+          const store = await openFolderStore(opened, membership.meta, membership.id)
           const { context } = store
           peers.serve(context, error =>
             events.onLost?.(new OwnershipLost(`the keys could not be reloaded: ${String(error)}`)),
           )
-          if (isFirst) await beginEpoch(store, epoch)
+          if (isFirst) await beginIncarnation(store, incarnation)
           return {
             store,
             snapshot: () => meta.snapshot(),
-            epoch,
+            incarnation,
             copy: undefined,
             membership,
             clockWatch,
@@ -225,9 +226,9 @@ async function assertComplete(meta: Meta): Promise<void> {
 }
 
 /** Done by the first member, while no other can do anything. */
-async function beginEpoch(store: Store, epoch: number): Promise<void> {
+async function beginIncarnation(store: Store, incarnation: number): Promise<void> {
   await removeStrayFences(store.context, () => false)
-  await startUsageCounting(unguarded(store.context), epoch)
+  await startUsageCounting(unguarded(store.context), incarnation)
   await store.namedKeys.finish()
 }
 
@@ -256,7 +257,7 @@ async function openRecords(
 
 /** Options that the owner of a folder passes to a worker. */
 interface WorkerOptions extends FolderOptions {
-  readonly epoch: number
+  readonly incarnation: number
   /** Generation of the second copy. */
   readonly generation: number | undefined
   readonly writer: Buffer
@@ -266,10 +267,10 @@ interface WorkerOptions extends FolderOptions {
 
 /** Opens the store in a folder whose owner has admitted this process. */
 export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
-  const { folder, epoch, generation, writer } = options
+  const { folder, incarnation, generation, writer } = options
   const { meta, copy, close } = await openRecords(options, generation)
   return closeOnError(close, async () => {
-    const presence = await joinOwner(folder, meta, epoch, writer)
+    const presence = await joinOwner(folder, meta, incarnation, writer)
     return closeOnError(
       () => presence.end(),
       async () => {
@@ -304,17 +305,17 @@ async function closeOnError<T>(close: () => Promise<void>, use: () => Promise<T>
 }
 
 function openFolderStore(
-  options: FolderOptions & { readonly epoch: number },
+  options: FolderOptions & { readonly incarnation: number },
   meta: Meta,
   writer?: Buffer,
 ): Promise<Store> {
-  const { folder, durability = 'fsync', disk = realDisk, others, epoch, cluster } = options
+  const { folder, durability = 'fsync', disk = realDisk, others, incarnation, cluster } = options
   const { clock = systemClock, random = systemRandom } = options
   const blobsPlace = blobsPlaceOf(options)
   const { blobsFrom } = options
   const strictKeys = options.strictKeys === true
   const shared = { disk, folder, blobsPlace, blobsFrom, durability, strictKeys, clock, random, others, cluster }
-  return openStore({ meta, ...shared, writer, epoch })
+  return openStore({ meta, ...shared, writer, incarnation })
 }
 
 async function closeStore(
@@ -369,14 +370,14 @@ interface StoreOptions {
   readonly others?: PeerProcesses | undefined
   /** The name of this process; generated when absent. */
   readonly writer?: Buffer | undefined
-  /** Epoch of the folder's owner. */
-  readonly epoch?: number | undefined
+  /** The store's incarnation. */
+  readonly incarnation?: number | undefined
   readonly cluster?: ClusterSettings | undefined
 }
 
 /** The store over an open metadata engine and a disk. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { meta, disk, folder, clock, random } = options
+  const { meta, disk, folder, clock, random, others, incarnation } = options
   const keyring = await openKeyring(options)
   const ids = new Ids(random, options.writer)
   const blobs = await openMovingBlobs(options.blobsPlace, options.blobsFrom, {
@@ -387,5 +388,5 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     ...(options.writer === undefined ? { storeId: keyring.id } : {}),
     ...(folder === '/' ? { reserveBytes: 0 } : {}),
   })
-  return Store.open({ meta, blobs, keyring, clock, random, ids, others: options.others, epoch: options.epoch })
+  return Store.open({ meta, blobs, keyring, clock, random, ids, others, incarnation })
 }

@@ -49,7 +49,7 @@ interface ClusterObserver {
 
 export interface DatabaseMember {
   readonly membership: Membership
-  readonly epoch: number
+  readonly incarnation: number
   /** No other member was there. */
   readonly isFirst: boolean
   readonly clockWatch: ClockWatch
@@ -79,7 +79,7 @@ export async function joinDatabase(options: MemberOptions): Promise<DatabaseMemb
   const machine = bootId()
   let observer: ClusterObserver | undefined
   try {
-    const { membership, epoch, isFirst } = await joinCluster({
+    const { membership, incarnation, isFirst } = await joinCluster({
       meta,
       clock,
       random,
@@ -105,7 +105,7 @@ export async function joinDatabase(options: MemberOptions): Promise<DatabaseMemb
     await loop.start()
     return {
       membership,
-      epoch,
+      incarnation,
       isFirst,
       clockWatch,
       renewMs: timing.renewMs,

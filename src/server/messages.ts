@@ -6,7 +6,7 @@ import type { ObjectServerOptions } from './object-server.ts'
 
 /** Everything a worker needs. Work on the folder as a whole is done before it starts. */
 export interface WorkerAssignment extends ObjectServerOptions {
-  readonly epoch: number
+  readonly incarnation: number
   /** Generation of the second copy, if the engine has one. */
   readonly generation: number | undefined
   /** Six bytes in hexadecimal. */

@@ -159,15 +159,15 @@ async function claimDatabase(source: Meta, database: Meta): Promise<Meta> {
   return new FencedMeta(database, [await fenceAt(database, key, lost)])
 }
 
-/** From here on a server can start on the database. Epochs go on from those of the folder. */
+/** From here on a server can start on the database. Incarnations go on from those of the folder. */
 async function releaseDatabase(source: Meta, database: Meta): Promise<void> {
   const entry = await source.get(recordKey.owner())
-  const epoch = entry === undefined ? 0 : ownerFormat.decode(entry.value).epoch
+  const incarnation = entry === undefined ? 0 : ownerFormat.decode(entry.value).incarnation
   await database.commit({
     checks: [],
     writes: [
       { key: recordKey.incoming(), value: undefined },
-      { key: recordKey.owner(), value: ownerFormat.encode({ epoch, socket: '' }) },
+      { key: recordKey.owner(), value: ownerFormat.encode({ incarnation, socket: '' }) },
     ],
   })
 }

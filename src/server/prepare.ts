@@ -58,7 +58,7 @@ const MEMORY_WARNING = 'all data are in memory and are lost when this server sto
 /** No other process can open a store in memory, and no worker can join it. */
 async function openMemoryFolder(config: Config): Promise<OwnedFolder> {
   const parts = await openMemory({ strictKeys: config.namedKeys.strict })
-  return { ...parts, epoch: 0, admit: async () => {}, dismiss: async () => {} }
+  return { ...parts, incarnation: 0, admit: async () => {}, dismiss: async () => {} }
 }
 
 interface PreparedFolder {

@@ -24,9 +24,10 @@ export interface SecondCopy {
   /** The last comparison before this start found lost records. */
   readonly hadFindings: boolean
   /**
-   * Records in both the engine and the copy that they match, when the owner of this epoch starts and before it ends.
+   * Records in both the engine and the copy that they match, when this incarnation of the store begins and before it
+   * ends.
    */
-  mark(epoch: number): Promise<void>
+  mark(incarnation: number): Promise<void>
 }
 
 interface CopyOptions {
@@ -72,15 +73,15 @@ export async function openCopy(
   })
   meta.attachJournal(journal)
   const marked = { engine: meta, disk: realDisk, folder: place, random: systemRandom, generation: own, durability }
-  const mark = (epoch: number): Promise<void> => leaveMark(marked, epoch)
+  const mark = (incarnation: number): Promise<void> => leaveMark(marked, incarnation)
   return { engine: meta, folder: place, journal, hadFindings: files.hadFindings, mark }
 }
 
-/** The epoch of the folder's last owner, whatever its version; zero when it cannot be read. */
+/** The incarnation of the folder's last owner, whatever its version; zero when it cannot be read. */
 async function lastEpoch(meta: MetaEngine): Promise<number> {
   try {
     const entry = await meta.get(recordKey.owner())
-    return entry === undefined ? 0 : ownerFormat.decode(entry.value).epoch
+    return entry === undefined ? 0 : ownerFormat.decode(entry.value).incarnation
   } catch (error) {
     if (error instanceof DamagedRecord) return 0
     throw error

@@ -109,7 +109,7 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
   let certificate = await certificateToServe(config, logger)
   const pool = new WorkerPool()
   const { folder, rootKey, samples } = await prepare(config, logger, pool)
-  const { store, epoch, copy } = folder
+  const { store, incarnation, copy } = folder
   const generation = copy?.journal.generation
   const member = folder.membership?.id.toString('hex')
   const processMetrics = new ProcessMetrics('supervisor', realDisk)
@@ -123,7 +123,7 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
       dismiss: writer => folder.dismiss(writer),
       assignment: writer => ({
         ...{ config, rootKey, certificate, port: address.port, consolePort },
-        ...{ role: 'worker', epoch, generation, writer, member },
+        ...{ role: 'worker', incarnation, generation, writer, member },
       }),
       heartbeatTimeoutMs: config.workerTimeoutMs,
       onWorkerExit: () => maintenance?.sweepSoon(),

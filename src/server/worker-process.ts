@@ -27,11 +27,11 @@ class WorkerProcess {
   }
 
   static async start(assignment: WorkerAssignment, everything: Logger): Promise<WorkerProcess> {
-    const { config, epoch, generation } = assignment
+    const { config, incarnation, generation } = assignment
     const logger = withLogLevel(config.logLevel, everything)
     const writer = Buffer.from(assignment.writer, 'hex')
     const member = assignment.member === undefined ? undefined : Buffer.from(assignment.member, 'hex')
-    const parts = await joinFolder({ ...folderOptions(config, logger), epoch, generation, writer, member })
+    const parts = await joinFolder({ ...folderOptions(config, logger), incarnation, generation, writer, member })
     return new WorkerProcess(parts, await serveObjects(parts.store, assignment, logger), logger)
   }
 

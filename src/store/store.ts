@@ -43,8 +43,8 @@ interface StoreParts {
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
-  /** Epoch of the folder's owner, which grows with every start; zero for a store without an owner. */
-  readonly epoch?: number | undefined
+  /** Grows with every start of an owner; zero for a store without an owner. */
+  readonly incarnation?: number | undefined
   /** Other processes working on the same records and blobs. */
   readonly others?: PeerProcesses | undefined
 }
@@ -111,7 +111,7 @@ export class Store {
     return this.#namedKeys
   }
 
-  static open({ others = NO_PEERS, epoch = 0, ...parts }: StoreParts): Store {
+  static open({ others = NO_PEERS, incarnation = 0, ...parts }: StoreParts): Store {
     const trackers = { readers: new EpochTracker(), drafts: new EpochTracker() }
     const reclamation = new ReclamationBarrier(trackers, others)
     const locks = {
@@ -121,7 +121,7 @@ export class Store {
       actor: SERVER_ACTOR,
     }
     const losses = new LostRecords()
-    const usage = new UsageCounters({ epoch, writer: parts.ids.writer })
+    const usage = new UsageCounters({ incarnation, writer: parts.ids.writer })
     const lifecycle = new ParseCache(text => readLifecycle(parseXml(text)))
     const lifecycleRules = (text: string): readonly LifecycleRule[] => lifecycle.get(text)
     const keyChanges = new KeyChanges()

@@ -73,7 +73,7 @@ test('gateways of a cluster see each other’s writes at once, sealed ones inclu
       await put(one.store, 'bucket', `key-${i}`, payload(size, i))
       assert.ok((await bytesOf(two.store, { bucket: 'bucket', key: `key-${i}` })).equals(payload(size, i)))
     }
-    assert.deepEqual([one.epoch, two.epoch], [1, 1])
+    assert.deepEqual([one.incarnation, two.incarnation], [1, 1])
     await one.store.namedKeys.rotate({ of: 'service' })
     assert.equal(two.store.context.keyring.versions.service, 2, 'a rotation ends when every gateway knows the key')
   }),

@@ -72,7 +72,7 @@ export class Gateway {
     const clock = scheduler.clock(around(CLOCK_OFFSET_MS), 1 + around(CLOCK_RATE), () => machine.awake())
     const [meta, disk] = [machine.meta(ground.meta), machine.disk(ground.disk)]
     const ids = new Ids(random, random.bytes(WRITER_BYTES))
-    const { membership, epoch, isFirst } = await joinCluster({
+    const { membership, incarnation, isFirst } = await joinCluster({
       meta,
       clock,
       random,
@@ -86,11 +86,11 @@ export class Gateway {
     const blobs = await openBlobs({ disk, folder: BLOBS, writer: ids.writer, ...LIMITS })
     const store = Store.open({
       meta: mechanisms.fencing ? membership.meta : meta,
-      ...{ blobs, keyring, clock, random, ids, epoch },
+      ...{ blobs, keyring, clock, random, ids, incarnation },
       others: mechanisms.barriers ? others : { ...NO_PEERS, writers: () => others.writers() },
     })
     others.serve(store.context, () => {})
-    if (isFirst) await startUsageCounting(store.context, epoch)
+    if (isFirst) await startUsageCounting(store.context, incarnation)
     const gateway = new Gateway(machine, clock, store, membership)
     void gateway.#renew()
     void gateway.#maintain(mechanisms)

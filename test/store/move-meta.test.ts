@@ -109,7 +109,7 @@ test('records follow a server that writes; the end needs it stopped, and the fol
     assert.equal(moved.state, 'moved')
     assert.deepEqual(await rowsOf(meta), await folderRows(folder))
     assert.equal(await meta.get(recordKey.incoming()), undefined)
-    assert.equal(ownerFormat.decode((await meta.get(recordKey.owner()))!.value).epoch, 2)
+    assert.equal(ownerFormat.decode((await meta.get(recordKey.owner()))!.value).incarnation, 2)
     await assert.rejects(openFolder({ folder }), /were moved to postgres:\/\/somewhere\/store: start with --meta/)
     assert.equal((await moveMeta({ ...options, isFinal: true })).state, 'moved')
     await assert.rejects(

@@ -108,11 +108,11 @@ test('what an older version of the program did in between is counted again', () 
     })
     // It owns the folder for a while, deletes an object, and leaves the counters alone.
     await inRecords(folder, async meta => {
-      const { epoch, socket } = ownerFormat.decode((await meta.get(recordKey.owner()))!.value)
+      const { incarnation, socket } = ownerFormat.decode((await meta.get(recordKey.owner()))!.value)
       await meta.commit({
         checks: [],
         writes: [
-          { key: recordKey.owner(), value: ownerFormat.encode({ epoch: epoch + 1, socket }) },
+          { key: recordKey.owner(), value: ownerFormat.encode({ incarnation: incarnation + 1, socket }) },
           { key: recordKey.current('box', 'a'), value: undefined },
         ],
       })

@@ -210,7 +210,7 @@ test('sums beyond what a number holds are exact again when they come down', () =
 
 test('a process that remembers few buckets goes on in the counters that it had', async () => {
   const { store, meta } = await freshStore()
-  const counters = new UsageCounters({ epoch: 0, writer: store.context.ids.writer, bucketsMax: 2 })
+  const counters = new UsageCounters({ incarnation: 0, writer: store.context.ids.writer, bucketsMax: 2 })
   const few = Store.prototype.forRequest.call(
     Object.assign(Object.create(Store.prototype), { context: { ...store.context, usage: counters } }),
     store.context.meta,

@@ -20,10 +20,10 @@ test('a worker of an owner that has lost the folder is refused', async () => {
   await withFolder(async folder => {
     const meta = await openMemoryMeta()
     const before = await takeOwnership(folder, meta, realDisk, systemRandom)
-    await (await joinOwner(folder, meta, before.epoch, writer())).end()
+    await (await joinOwner(folder, meta, before.incarnation, writer())).end()
     await before.end()
     const after = await takeOwnership(folder, meta, realDisk, systemRandom)
-    await assert.rejects(joinOwner(folder, meta, before.epoch, writer()), { name: 'OwnershipLost' })
+    await assert.rejects(joinOwner(folder, meta, before.incarnation, writer()), { name: 'OwnershipLost' })
     assert.equal((await readdir(folder)).filter(name => name.startsWith('worker-')).length, 0)
     await after.end()
   })
@@ -47,7 +47,7 @@ test('whoever takes a folder over waits until the last worker of the one before 
     }
     const after = await takeOwnership(folder, meta, realDisk, systemRandom, new Waiting())
     assert.equal(waits, 6)
-    assert.equal(after.epoch, 2)
+    assert.equal(after.incarnation, 2)
     assert.deepEqual(
       (await readdir(folder)).filter(name => name.startsWith('worker-')),
       [],
@@ -60,7 +60,7 @@ test('a worker that does not end keeps the folder from being taken', async () =>
   await withFolder(async folder => {
     const meta = await openMemoryMeta()
     const before = await takeOwnership(folder, meta, realDisk, systemRandom)
-    const worker = await joinOwner(folder, meta, before.epoch, writer())
+    const worker = await joinOwner(folder, meta, before.incarnation, writer())
     await before.end()
     const taking = takeOwnership(folder, meta, realDisk, systemRandom, new ManualClock())
     await assert.rejects(taking, { name: 'FolderInUse' })
@@ -94,7 +94,13 @@ test('owner and worker of one folder see each other’s writes, and give ids tha
     const name = writer()
     await owner.admit(name)
     const generation = owner.copy?.journal.generation
-    const worker = await joinFolder({ folder, durability: 'os', epoch: owner.epoch, generation, writer: name })
+    const worker = await joinFolder({
+      folder,
+      durability: 'os',
+      incarnation: owner.incarnation,
+      generation,
+      writer: name,
+    })
     await owner.store.buckets.create({ name: 'bucket', owner: 'owner', lockEnabled: false })
     const body = [Buffer.alloc(100_000, 1)]
     await worker.store.objects.put({ bucket: 'bucket', key: 'key', owner: 'owner', body })

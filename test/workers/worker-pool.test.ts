@@ -64,7 +64,7 @@ async function supervised(use: (supervised: Supervised) => Promise<void>, starti
     const config = readConfig([...flags, '--buckets', BUCKET], env)!
     const crew = new WorkerPool()
     const { folder, rootKey } = await prepare(config, QUIET, crew)
-    const { store, epoch, copy } = folder
+    const { store, incarnation, copy } = folder
     const given = { config, rootKey, certificate: undefined, generation: copy?.journal.generation }
     const { port } = await findPort(config.listen)
     let died = gate()
@@ -81,7 +81,7 @@ async function supervised(use: (supervised: Supervised) => Promise<void>, starti
         logger,
         admit: writer => starting.admitting(crew, kill).then(() => folder.admit(writer)),
         dismiss: writer => folder.dismiss(writer),
-        assignment: writer => ({ ...given, port, role: 'worker', epoch, writer, member: undefined }),
+        assignment: writer => ({ ...given, port, role: 'worker', incarnation, writer, member: undefined }),
         heartbeatTimeoutMs: config.workerTimeoutMs,
         onWorkerExit: () => died.open(),
       })

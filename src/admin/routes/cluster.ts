@@ -27,7 +27,7 @@ export const GetCluster = route({
     const view = await readCluster(ctx.store.context.meta)
     const leader = view.leader && view.members.get(view.leader.member.toString('hex'))
     return {
-      epoch: Math.max(0, ...[...view.members.values()].map(({ epoch }) => epoch)),
+      epoch: Math.max(0, ...[...view.members.values()].map(({ incarnation }) => incarnation)),
       leader: leader?.address,
       term: view.leader?.term,
       members: membersOf(view),

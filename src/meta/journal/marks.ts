@@ -13,11 +13,11 @@ import { type CopyFiles, filesIn, lastGeneration, markPath, unjournaledMarkerPat
 
 /** A note without a deletion: no process has this writer id and no commit this number. */
 export const MARK_KEY: Buffer = deletionNoteKey(0, Buffer.alloc(WRITER_BYTES), 0)
-const EPOCH_BYTES = 8
+const INCARNATION_BYTES = 8
 
 interface Mark {
-  /** Epoch of the owner that left it. */
-  readonly epoch: number
+  /** Incarnation of the owner that left it. */
+  readonly incarnation: number
   readonly name: string
 }
 
@@ -32,15 +32,15 @@ interface GenerationMark {
 
 export async function leaveMark(
   { engine, disk, folder, random, generation, durability }: GenerationMark,
-  epoch: number,
+  incarnation: number,
 ): Promise<void> {
   const before = (await filesIn(disk, folder)).marks
   const name = random.bytes(WRITER_BYTES)
   await (await disk.open(markPath(folder, generation, name), 'create')).close()
   for (const { path } of before) await disk.remove(path)
   if (durability === 'fsync') await disk.syncFolder(folder)
-  const content = Buffer.concat([Buffer.alloc(EPOCH_BYTES), name])
-  content.writeDoubleBE(epoch, 0)
+  const content = Buffer.concat([Buffer.alloc(INCARNATION_BYTES), name])
+  content.writeDoubleBE(incarnation, 0)
   const value = noteValue(0, [{ key: content, value: undefined }])
   await engine.commit({ checks: [], writes: [{ key: MARK_KEY, value }] })
 }
@@ -48,16 +48,16 @@ export async function leaveMark(
 async function markIn(engine: JournaledEngine): Promise<Mark | undefined> {
   const entry = await engine.get(MARK_KEY)
   const content = entry && readNote(entry).keys[0]
-  return content && { epoch: content.readDoubleBE(0), name: content.toString('hex', EPOCH_BYTES) }
+  return content && { incarnation: content.readDoubleBE(0), name: content.toString('hex', INCARNATION_BYTES) }
 }
 
 /**
- * Whether the engine had an owner since that left no mark; `epoch` is that of its last owner. False in doubt: then
- * every difference is reported as usual.
+ * Whether the engine had an owner since that left no mark; `incarnation` is that of its last owner. False in doubt:
+ * then every difference is reported as usual.
  */
 export async function hasUnjournaledChanges(
   engine: JournaledEngine,
-  epoch: number,
+  incarnation: number,
   files: CopyFiles,
 ): Promise<boolean> {
   const last = files.marks.at(-1)
@@ -67,7 +67,7 @@ export async function hasUnjournaledChanges(
   if (last.generation !== lastGeneration(files)) return false
   try {
     const mark = await markIn(engine)
-    return mark !== undefined && mark.name === last.name && epoch > mark.epoch
+    return mark !== undefined && mark.name === last.name && incarnation > mark.incarnation
   } catch (error) {
     if (error instanceof DamagedRecord) return false
     throw error

@@ -85,7 +85,7 @@ export class Buckets {
       for (const [document, text] of documents)
         tx.put(recordKey.document(request.name, document), documentFormat.encode(text))
       indexBucketOwner(tx, bucket)
-      const base = { epoch: this.#context.usage.epoch, counters: zeroCounters() }
+      const base = { incarnation: this.#context.usage.incarnation, counters: zeroCounters() }
       tx.put(recordKey.usageBase(bucket.id), usageBaseFormat.encode(base))
       const after = configurationForLedger(bucket)
       if (request.lockEnabled) note({ what: 'configuration', bucketId: bucket.id, before: null, after })

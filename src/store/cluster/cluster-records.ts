@@ -10,8 +10,8 @@ import { keyRanges } from '../commit/record-keys.ts'
 
 /** One gateway: a server with all its worker processes. The record is its fence: without it no commit takes effect. */
 export interface Member {
-  /** Epoch of the store when it joined. */
-  readonly epoch: number
+  /** Incarnation of the store when it joined. */
+  readonly incarnation: number
   /** Where other machines reach it, for operators. */
   readonly address: string
   readonly version: string
@@ -58,7 +58,7 @@ const barrierNumbers = struct<BarrierNumbers>({ readers: uint, drafts: uint, key
 export const memberFormat = format<Member>(
   'YM',
   struct<Member>({
-    epoch: uint,
+    incarnation: uint,
     address: text,
     version: text,
     joinedAt: uint,

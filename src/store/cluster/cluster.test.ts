@@ -209,7 +209,7 @@ test('a server without a cluster is refused while another one lives, and takes o
   const second = await gateways.join({ isExclusive: true, onWait: address => waits.push(address) })
   assert.deepEqual(waits, ['gateway-1'])
   assert.ok(second.clock.elapsed() >= TIMING.expelMs)
-  assert.deepEqual([first.joined.epoch, second.joined.epoch], [1, 2])
+  assert.deepEqual([first.joined.incarnation, second.joined.incarnation], [1, 2])
   await assert.rejects(first.membership.meta.commit(write(KEY)), isExpelled)
 })
 
@@ -220,14 +220,17 @@ test('a member known to be dead is expelled without waiting', async () => {
   assert.equal(next.clock.elapsed(), 0)
 })
 
-test('members of a cluster share an epoch; only the first of them begins one', async () => {
+test('members of a cluster share an incarnation; only the first of them begins one', async () => {
   const gateways = await Gateways.open()
   const [one, two] = [await gateways.join(), await gateways.join()]
-  assert.deepEqual([one.joined.epoch, one.joined.isFirst, two.joined.epoch, two.joined.isFirst], [1, true, 1, false])
+  assert.deepEqual(
+    [one.joined.incarnation, one.joined.isFirst, two.joined.incarnation, two.joined.isFirst],
+    [1, true, 1, false],
+  )
   await one.membership.leave()
   await two.membership.leave()
   const next = await gateways.join()
-  assert.deepEqual([next.joined.epoch, next.joined.isFirst], [2, true])
+  assert.deepEqual([next.joined.incarnation, next.joined.isFirst], [2, true])
 })
 
 test('a member that leaves hands over at once, and its late commits are refused', async () => {

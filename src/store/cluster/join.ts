@@ -46,7 +46,7 @@ export interface JoinOptions {
 export interface Joined {
   readonly membership: Membership
   /** Grows whenever a server joins a store without members. */
-  readonly epoch: number
+  readonly incarnation: number
   /** Nobody else was a member. */
   readonly isFirst: boolean
 }
@@ -96,14 +96,15 @@ async function tryToJoin(
 ): Promise<Joined | undefined> {
   const { meta, clock, random, timing, id, member } = options
   const isFirst = view.members.size === 0
-  const before = owner === undefined ? 0 : ownerFormat.decode(owner.value).epoch
-  const epoch = isFirst ? before + 1 : before
-  const record = { ...member, epoch, joinedAt: clock.now() }
+  const before = owner === undefined ? 0 : ownerFormat.decode(owner.value).incarnation
+  const incarnation = isFirst ? before + 1 : before
+  const record = { ...member, incarnation, joinedAt: clock.now() }
   const writes = [
     { key: clusterKey.member(id), value: memberFormat.encode(record) },
     { key: clusterKey.renewal(id), value: renewalFormat.encode({ count: 0, passed: view.asked }) },
   ]
-  if (isFirst) writes.push({ key: recordKey.owner(), value: ownerFormat.encode({ epoch, socket: member.socket }) })
+  if (isFirst)
+    writes.push({ key: recordKey.owner(), value: ownerFormat.encode({ incarnation, socket: member.socket }) })
   const hasJoined = await meta.commit({
     checks: [
       { key: clusterKey.member(id), stamp: undefined },
@@ -117,7 +118,7 @@ async function tryToJoin(
   if (!hasJoined) return undefined
   return {
     membership: await Membership.over({ meta, clock, random, timing, id, joinedAt: view.asked }),
-    epoch,
+    incarnation,
     isFirst,
   }
 }

@@ -15,12 +15,12 @@ import { recordKey } from './record-keys.ts'
 
 interface FolderOwner {
   /** Grows with every start. */
-  readonly epoch: number
+  readonly incarnation: number
   /** Name of the owner's socket file; empty for a cluster, whose members are judged by their renewals. */
   readonly socket: string
 }
 
-const ownerFields = struct<FolderOwner>({ epoch: uint, socket: text })
+const ownerFields = struct<FolderOwner>({ incarnation: uint, socket: text })
 
 /** X1 has the same fields. Versions before 0.2.0 do not know the format stamp; this marker keeps them from starting. */
 export const ownerFormat = format<FolderOwner>('X2', ownerFields, format<FolderOwner>('X1', ownerFields))
@@ -33,7 +33,7 @@ export class FolderInUse extends Error {
 }
 
 interface FolderOwnership {
-  readonly epoch: number
+  readonly incarnation: number
   end(): Promise<void>
 }
 
@@ -64,11 +64,11 @@ export async function takeOwnership(
     throw new FolderInUse(folder)
   const socket = `owner-${random.bytes(8).toString('hex')}.sock`
   const socketServer: LivenessSocket = await openLivenessSocket(join(folder, socket))
-  const epoch = (before?.epoch ?? 0) + 1
+  const incarnation = (before?.incarnation ?? 0) + 1
   try {
     const isOwner = await meta.commit({
       checks: [{ key: recordKey.owner(), stamp: entry?.stamp }],
-      writes: [{ key: recordKey.owner(), value: ownerFormat.encode({ epoch, socket }) }],
+      writes: [{ key: recordKey.owner(), value: ownerFormat.encode({ incarnation, socket }) }],
     })
     if (!isOwner) throw new FolderInUse(folder)
     // After the record changed: a worker of the previous owner checks the record once its socket is open.
@@ -77,7 +77,7 @@ export async function takeOwnership(
       if (WORKER_SOCKET.test(name) && !(await hasExited(path, clock))) throw new FolderInUse(folder)
       if (WORKER_SOCKET.test(name) || (SOCKET.test(name) && name !== socket)) await disk.remove(path)
     }
-    return { epoch, end: () => socketServer.end() }
+    return { incarnation, end: () => socketServer.end() }
   } catch (error) {
     await socketServer.end()
     throw error
@@ -126,12 +126,17 @@ async function hasExited(path: string, clock: Clock): Promise<boolean> {
 /** A worker's liveness socket; a killed worker leaves the file behind. */
 export const workerSocket = (writer: Buffer): string => `worker-${writer.toString('hex')}.sock`
 
-/** Registers a worker of the owner with this epoch, which may have lost the folder since it started the worker. */
-export async function joinOwner(folder: string, meta: Meta, epoch: number, writer: Buffer): Promise<LivenessSocket> {
+/** Registers a worker of this incarnation's owner, which may have lost the folder since it started the worker. */
+export async function joinOwner(
+  folder: string,
+  meta: Meta,
+  incarnation: number,
+  writer: Buffer,
+): Promise<LivenessSocket> {
   const socketServer = await openLivenessSocket(join(folder, workerSocket(writer)))
   try {
     const entry = await meta.get(recordKey.owner())
-    if (entry === undefined || ownerFormat.decode(entry.value).epoch !== epoch) throw new OwnershipLost()
+    if (entry === undefined || ownerFormat.decode(entry.value).incarnation !== incarnation) throw new OwnershipLost()
     return socketServer
   } catch (error) {
     await socketServer.end()

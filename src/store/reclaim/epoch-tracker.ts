@@ -14,7 +14,7 @@ export class EpochTracker implements EpochGuard {
   #next = 0
   readonly #active = new Set<number>()
   /** Waiters in epoch order; the first one resolves next. */
-  readonly #waiting: { readonly current: number; readonly resolve: () => void }[] = []
+  readonly #waiting: { readonly epoch: number; readonly resolve: () => void }[] = []
 
   enter(): number {
     const pin = this.#next++
@@ -29,7 +29,7 @@ export class EpochTracker implements EpochGuard {
   /** Like `leave`; true the first time. */
   leaveOnce(pin: number): boolean {
     if (!this.#active.delete(pin)) return false
-    while (this.#waiting.length > 0 && this.hasPassed(this.#waiting[0]!.current)) this.#waiting.shift()!.resolve()
+    while (this.#waiting.length > 0 && this.hasPassed(this.#waiting[0]!.epoch)) this.#waiting.shift()!.resolve()
     return true
   }
 
@@ -50,7 +50,7 @@ export class EpochTracker implements EpochGuard {
   /** Resolves when everything active now has left. */
   async drained(): Promise<void> {
     const epoch = this.current()
-    if (!this.hasPassed(epoch)) await new Promise<void>(resolve => this.#waiting.push({ current: epoch, resolve }))
+    if (!this.hasPassed(epoch)) await new Promise<void>(resolve => this.#waiting.push({ epoch, resolve }))
   }
 
   get count(): number {

@@ -92,7 +92,7 @@ async function recountOnce(
     const base = await tx.get(recordKey.usageBase(id))
     // Slots were folded into the base meanwhile, so the sums of the snapshot no longer apply.
     if (base?.stamp !== recorded.base?.entry.stamp) return 'again'
-    tx.put(recordKey.usageBase(id), usageBaseFormat.encode({ epoch: context.usage.epoch, counters }))
+    tx.put(recordKey.usageBase(id), usageBaseFormat.encode({ incarnation: context.usage.incarnation, counters }))
     return 'counted'
   })
 }

@@ -33,8 +33,8 @@ interface CounterSlot {
 }
 
 interface CountersOptions {
-  /** Epoch of the folder's owner; zero where there is none. */
-  readonly epoch: number
+  /** The store's incarnation; zero for a store without an owner. */
+  readonly incarnation: number
   /** Writer id of this process. */
   readonly writer: Buffer
   /** How many buckets' slots are cached. */
@@ -43,16 +43,16 @@ interface CountersOptions {
 
 export class UsageCounters {
   /** Stored in bases that this process writes. */
-  readonly epoch: number
+  readonly incarnation: number
   readonly #writer: Buffer
   readonly #bucketsMax: number
   /** In loading order. */
   readonly #buckets = new Map<string, BucketSlots>()
   readonly #loading = new Map<string, Promise<void>>()
 
-  constructor({ epoch, writer, bucketsMax = CACHED_BUCKETS_MAX }: CountersOptions) {
+  constructor({ incarnation, writer, bucketsMax = CACHED_BUCKETS_MAX }: CountersOptions) {
     if (writer.length !== WRITER_BYTES) throw new Error(`a writer has ${WRITER_BYTES} bytes`)
-    this.epoch = epoch
+    this.incarnation = incarnation
     this.#writer = writer
     this.#bucketsMax = bucketsMax
   }

@@ -1,7 +1,7 @@
 /**
- * Tracks whether the usage counters of a folder are valid. Every owner that maintains counters writes its epoch to one
- * record. A program version without counters also raises the epoch but does not update the record: the next owner finds
- * the gap and has everything recounted. The same happens in a folder older than the counters.
+ * Tracks whether the usage counters of a store are valid. Every owner that maintains counters writes its incarnation to
+ * one record. A program version without counters also raises the incarnation but does not update the record: the next
+ * owner finds the gap and has everything recounted. The same happens in a store older than the counters.
  */
 import { DamagedRecord, type Meta } from '../../meta/meta.ts'
 import { Fault } from '../../model/faults.ts'
@@ -10,7 +10,7 @@ import { recordKey } from '../commit/record-keys.ts'
 import { type TransactionContext, transact } from '../commit/transaction.ts'
 
 /** A store without an owner starts empty and counts from its first commit on. */
-const UNOWNED: UsageMark = { epoch: 0, since: 0, done: true }
+const UNOWNED: UsageMark = { incarnation: 0, since: 0, done: true }
 
 export async function usageMark(meta: Meta): Promise<UsageMark> {
   const entry = await meta.get(recordKey.usageMark())
@@ -20,12 +20,13 @@ export async function usageMark(meta: Meta): Promise<UsageMark> {
 const put = (context: TransactionContext, mark: UsageMark): Promise<void> =>
   transact(context, async tx => tx.put(recordKey.usageMark(), usageMarkFormat.encode(mark)))
 
-/** Called by the owner of a folder before anything is counted in this epoch. */
-export async function startUsageCounting(context: TransactionContext, epoch: number): Promise<void> {
+/** Called by the owner of a folder before anything is counted in this incarnation. */
+export async function startUsageCounting(context: TransactionContext, incarnation: number): Promise<void> {
   const before = await previousMark(context.meta)
-  const isContinuous = before !== undefined && before.epoch === epoch - 1 && before.since <= before.epoch
-  if (!isContinuous) return put(context, { epoch, since: epoch, done: false })
-  await put(context, { ...before, epoch }).catch((error: unknown) => {
+  const isContinuous =
+    before !== undefined && before.incarnation === incarnation - 1 && before.since <= before.incarnation
+  if (!isContinuous) return put(context, { incarnation, since: incarnation, done: false })
+  await put(context, { ...before, incarnation }).catch((error: unknown) => {
     // On a full disk the counters remain valid; the next start finds a gap and has them recounted.
     if (!(error instanceof Fault && error.code === 'InsufficientStorage')) throw error
   })
@@ -44,7 +45,7 @@ async function previousMark(meta: Meta): Promise<UsageMark | undefined> {
 
 /** For rebuilt metadata: the next owner has everything recounted. */
 export async function invalidateUsageCounters(meta: Meta): Promise<void> {
-  const mark = { epoch: 0, since: Number.MAX_SAFE_INTEGER, done: false }
+  const mark = { incarnation: 0, since: Number.MAX_SAFE_INTEGER, done: false }
   await meta.commit({ checks: [], writes: [{ key: recordKey.usageMark(), value: usageMarkFormat.encode(mark) }] })
 }
 

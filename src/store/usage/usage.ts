@@ -49,7 +49,7 @@ export const readUsage = async (scan: ScanFunction, bucketId: string): Promise<C
 export async function usageOf(meta: Meta, { id }: Pick<Bucket, 'id'>): Promise<Usage | undefined> {
   const { since } = await usageMark(meta)
   const { base, total } = await readUsage((range, limit) => meta.scan(range, limit), id)
-  return base !== undefined && base.value.epoch >= since ? total : undefined
+  return base !== undefined && base.value.incarnation >= since ? total : undefined
 }
 
 /** True when counters or the usage mark cannot be read; everything else may be intact. */
@@ -91,7 +91,7 @@ export async function usageOfAll(meta: Meta): Promise<Map<string, Usage>> {
   const out = new Map<string, Usage>()
   for await (const { bucketId, entries } of usageRecords(meta)) {
     const { base, total } = sumUsage(entries)
-    if (base !== undefined && base.value.epoch >= since) out.set(bucketId, total)
+    if (base !== undefined && base.value.incarnation >= since) out.set(bucketId, total)
   }
   return out
 }
