@@ -1,7 +1,7 @@
 /** Authenticates the administrator of a request; all other callers get the same refusal. */
 import { authenticate } from '../auth/authenticate.ts'
 import type { Authenticated, Authentication } from '../auth/authentication.ts'
-import { ACCESS_KEY_CHARACTERS_MAX, claimedCredential } from '../auth/claim.ts'
+import { ACCESS_KEY_CHARACTERS_MAX, requestedCredential } from '../auth/parsed-signature.ts'
 import { checkedBody } from '../auth/payload.ts'
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
 import type { RawRequest } from '../http/raw-request.ts'
@@ -45,7 +45,7 @@ export async function claimedKey(request: RawRequest, identities: IdentitySnapsh
   // Guesses of the scrape token are counted under a name that no access key can have.
   if (hasBearerToken(request)) return { accessKey: 'Bearer ', exists: true }
   const scheme = schemeNamedBy(request)
-  const accessKey = scheme && claimedCredential(request, scheme)?.accessKey
+  const accessKey = scheme && requestedCredential(request, scheme)?.accessKey
   if (accessKey === undefined || accessKey.length > ACCESS_KEY_CHARACTERS_MAX) return undefined
   return { accessKey, exists: (await identities.findCredential(accessKey)) !== undefined }
 }

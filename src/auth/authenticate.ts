@@ -11,14 +11,14 @@ import { isRegionName } from '../rules/naming.ts'
 import type { Authenticated, Authentication } from './authentication.ts'
 import {
   findCredential,
-  headerClaim,
   isPresigned,
   oldQuerySignature,
   otherScheme,
   type ParsedSignature,
-  queryClaim,
-} from './claim.ts'
-import { announcedPayload, anonymousPayload, payloadRule } from './payload.ts'
+  parseHeaderSignature,
+  parseQuerySignature,
+} from './parsed-signature.ts'
+import { anonymousPayload, declaredPayload, payloadRule } from './payload.ts'
 import { authFault } from './refusal.ts'
 import { queryIn, SCHEMES, type Scheme } from './schemes.ts'
 import { authenticateV2 } from './signature-v2.ts'
@@ -47,38 +47,38 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
   const fields = canonicalFields(request)
   const { path, query } = splitTarget(request.target)
   const pairs = canonicalPairs(queryIn(scheme, query))
-  const claim = claimOf(fields, pairs, by)
-  if (claim === undefined) {
+  const parsed = parseSignature(fields, pairs, by)
+  if (parsed === undefined) {
     const payload = anonymousPayload(fields, scheme)
     return { caller: { kind: 'anonymous' }, payload, region: by.region, signatureVersion: undefined }
   }
-  if (claim === 'version 2') return authenticateV2({ request, fields, path: path || '/', query }, by)
-  const announced = announcedPayload(claim.contentHash, scheme)
-  checkSignedHeaders(fields, claim.signedHeaders, scheme)
-  checkTime(claim, by)
-  const scope = checkScope(claim, by)
-  if (claim.token !== undefined) throw authFault('InvalidToken', {})
-  const { signedHeaders, contentHash } = claim
+  if (parsed === 'version 2') return authenticateV2({ request, fields, path: path || '/', query }, by)
+  const declared = declaredPayload(parsed.contentHash, scheme)
+  checkSignedHeaders(fields, parsed.signedHeaders, scheme)
+  checkTime(parsed, by)
+  const scope = checkScope(parsed, by)
+  if (parsed.token !== undefined) throw authFault('InvalidToken', {})
+  const { signedHeaders, contentHash } = parsed
   const canonical = { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash }
   const verified = (credential: Credential): Authenticated => {
     const key = signingKey(scheme, credential, scope)
-    checkSignature(canonical, claim, scheme, key)
-    const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
-    const payload = payloadRule(announced, { fields, scheme, chain })
+    checkSignature(canonical, parsed, scheme, key)
+    const chain = { scheme, key, scope: scope.text, timestamp: parsed.timestamp.text, seed: parsed.signature }
+    const payload = payloadRule(declared, { fields, scheme, chain })
     return { caller: callerOf(credential), payload, region: scope.region, signatureVersion: 'SVC4-HMAC-SHA256' }
   }
-  const credential = findCredential(claim.scope.accessKey, by)
+  const credential = findCredential(parsed.scope.accessKey, by)
   return credential instanceof Promise ? credential.then(verified) : verified(credential)
 }
 
-function checkSignature(canonical: Canonical, claim: ParsedSignature, scheme: Scheme, key: SigningKey): void {
-  const text = stringToSign(canonical, claim, scheme)
-  if (!sameSignature(hmac(key, text), claim.signature) && !isSignedEscaped(canonical, claim, scheme, key)) {
-    throw mismatch(canonical, claim, text)
+function checkSignature(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme, key: SigningKey): void {
+  const text = stringToSign(canonical, parsed, scheme)
+  if (!sameSignature(hmac(key, text), parsed.signature) && !isSignedEscaped(canonical, parsed, scheme, key)) {
+    throw mismatch(canonical, parsed, text)
   }
 }
 
-function claimOf(
+function parseSignature(
   fields: HeaderFields,
   pairs: Canonical['pairs'],
   { scheme, sigV2 = false }: Authentication,
@@ -97,8 +97,8 @@ function claimOf(
   }
   if (old === 's3' && scheme.name === 's3' && sigV2 && !isPresigned(pairs, other)) return 'version 2'
   if (foreign) throw otherScheme(scheme)
-  if (authorization !== undefined) return headerClaim(authorization, fields, scheme)
-  return presigned ? queryClaim(pairs, fields, scheme) : undefined
+  if (authorization !== undefined) return parseHeaderSignature(authorization, fields, scheme)
+  return presigned ? parseQuerySignature(pairs, fields, scheme) : undefined
 }
 
 /** The host and every dialect header must be signed, since an intermediary could add or change unsigned ones. */
@@ -119,10 +119,10 @@ function checkSignedHeaders(fields: HeaderFields, signed: SignedHeaders, scheme:
 }
 
 function checkTime(
-  claim: ParsedSignature,
+  parsed: ParsedSignature,
   { now, clientTimes = [] }: Pick<Authentication, 'now' | 'clientTimes'>,
 ): void {
-  const { timestamp, presigned } = claim
+  const { timestamp, presigned } = parsed
   if (presigned === undefined) {
     const isFresh = (time: number): boolean => Math.abs(time - timestamp.ms) <= SKEW_MS_MAX
     if (isFresh(now) || clientTimes.some(isFresh)) return
@@ -147,43 +147,43 @@ function checkTime(
 
 /** The credential scope must be this server's: a signature for another service or region is not valid here. */
 export function checkScope(
-  claim: Pick<ParsedSignature, 'scope' | 'timestamp' | 'malformed'>,
+  parsed: Pick<ParsedSignature, 'scope' | 'timestamp' | 'malformed'>,
   by: Pick<Authentication, 'scheme' | 'region' | 'anyRegion'>,
 ): Scope {
-  const { date, region, service, terminator } = claim.scope
-  const day = claim.timestamp.text.slice(0, 8)
+  const { date, region, service, terminator } = parsed.scope
+  const day = parsed.timestamp.text.slice(0, 8)
   if (date !== day) {
-    throw claim.malformed(`Invalid credential date "${date}". This date is not the same as the request's: "${day}".`)
+    throw parsed.malformed(`Invalid credential date "${date}". This date is not the same as the request's: "${day}".`)
   }
   if (region !== by.region && !(by.anyRegion === true && isRegionName(region))) {
     const reason = `the region '${region}' is wrong; expecting '${by.region}'`
     // D28. 400 in every dialect: the response names the region, and the client signs again for it.
-    throw claim.malformed(reason, { Region: by.region, authentication: false })
+    throw parsed.malformed(reason, { Region: by.region, authentication: false })
   }
   if (service !== by.scheme.service) {
-    throw claim.malformed(`incorrect service "${service}". This endpoint belongs to "${by.scheme.service}".`)
+    throw parsed.malformed(`incorrect service "${service}". This endpoint belongs to "${by.scheme.service}".`)
   }
   if (terminator !== by.scheme.terminator) {
-    throw claim.malformed(`incorrect terminal "${terminator}". This endpoint uses "${by.scheme.terminator}".`)
+    throw parsed.malformed(`incorrect terminal "${terminator}". This endpoint uses "${by.scheme.terminator}".`)
   }
   return scopeOf(by.scheme, date, region)
 }
 
-function stringToSign(canonical: Canonical, claim: ParsedSignature, scheme: Scheme): string {
-  const { date, region, service, terminator } = claim.scope
-  const digest = sha256Hex(canonicalRequest(canonical, claim.presigned?.signatureName))
-  return `${scheme.algorithm}\n${claim.timestamp.text}\n${date}/${region}/${service}/${terminator}\n${digest}`
+function stringToSign(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme): string {
+  const { date, region, service, terminator } = parsed.scope
+  const digest = sha256Hex(canonicalRequest(canonical, parsed.presigned?.signatureName))
+  return `${scheme.algorithm}\n${parsed.timestamp.text}\n${date}/${region}/${service}/${terminator}\n${digest}`
 }
 
 /**
  * Some S3 clients send a path unescaped and sign it escaped as S3 requires. Both spellings name the same key. In svc a
  * path must be signed as it is sent.
  */
-function isSignedEscaped(canonical: Canonical, claim: ParsedSignature, scheme: Scheme, key: SigningKey): boolean {
+function isSignedEscaped(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme, key: SigningKey): boolean {
   if (scheme.name === 'svc') return false
   const path = escapedPath(canonical.path)
   if (path === canonical.path) return false
-  return sameSignature(hmac(key, stringToSign({ ...canonical, path }, claim, scheme)), claim.signature)
+  return sameSignature(hmac(key, stringToSign({ ...canonical, path }, parsed, scheme)), parsed.signature)
 }
 
 // Faults are logged, so secrets are masked even towards the client that sent them.
@@ -195,15 +195,15 @@ const bytesText = (text: string): string =>
     .replace(/..(?=.)/g, '$& ')
 
 /** Shows the client the text that the server signed, so that the difference can be found. */
-function mismatch(canonical: Canonical, claim: ParsedSignature, text: string): Fault {
+function mismatch(canonical: Canonical, parsed: ParsedSignature, text: string): Fault {
   const fields = new Map(canonical.fields)
   for (const name of fields.keys()) if (SECRET_HEADER.test(name)) fields.set(name, '***')
-  const shown = canonicalRequest({ ...canonical, fields }, claim.presigned?.signatureName)
+  const shown = canonicalRequest({ ...canonical, fields }, parsed.presigned?.signatureName)
   return new Fault('SignatureDoesNotMatch', {
-    SvcAccessKeyId: claim.scope.accessKey,
+    SvcAccessKeyId: parsed.scope.accessKey,
     StringToSign: text,
     StringToSignBytes: bytesText(text),
-    SignatureProvided: claim.signature,
+    SignatureProvided: parsed.signature,
     CanonicalRequest: shown,
     CanonicalRequestBytes: bytesText(shown),
   })

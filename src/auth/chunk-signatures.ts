@@ -21,7 +21,7 @@ export interface SignatureChain {
 const LOOP_BYTES_MAX = 256 * 1024
 
 interface Chunk {
-  readonly claimed: string
+  readonly provided: string
   readonly hash: Hash | BodyDigest | undefined
   left: number
   isWhole: boolean
@@ -43,8 +43,8 @@ export class ChunkSignatures {
     this.#previous = chain.seed
   }
 
-  begin(claimed: string, size: number): void {
-    this.#chunks.push({ claimed, hash: hashFor(size), left: size, isWhole: size === 0 })
+  begin(provided: string, size: number): void {
+    this.#chunks.push({ provided, hash: hashFor(size), left: size, isWhole: size === 0 })
   }
 
   /** The last chunk is complete. */
@@ -70,13 +70,13 @@ export class ChunkSignatures {
   async settle(): Promise<void> {
     for (let chunk = this.#chunks[0]; chunk?.isWhole === true && chunk.left === 0; chunk = this.#chunks[0]) {
       const digest = chunk.hash === undefined ? EMPTY_SHA256 : (await chunk.hash.digest()).toString('hex')
-      this.#check(this.#chain.scheme.chunkAlgorithm, `${EMPTY_SHA256}\n${digest}`, chunk.claimed)
+      this.#check(this.#chain.scheme.chunkAlgorithm, `${EMPTY_SHA256}\n${digest}`, chunk.provided)
       this.#chunks.shift()
     }
   }
 
-  checkTrailers(signedText: string, claimed: string): void {
-    this.#check(this.#chain.scheme.trailerAlgorithm, sha256Hex(signedText), claimed)
+  checkTrailers(signedText: string, provided: string): void {
+    this.#check(this.#chain.scheme.trailerAlgorithm, sha256Hex(signedText), provided)
   }
 
   /** Releases the digests of chunks that will not be checked. */
@@ -84,12 +84,12 @@ export class ChunkSignatures {
     for (const { hash } of this.#chunks) if (hash instanceof BodyDigest) hash.abandon()
   }
 
-  #check(algorithm: string, digests: string, claimed: string): void {
+  #check(algorithm: string, digests: string, provided: string): void {
     const { timestamp, scope, key } = this.#chain
     const text = `${algorithm}\n${timestamp}\n${scope}\n${this.#previous}\n${digests}`
-    if (!sameSignature(hmac(key, text), claimed)) {
-      throw new Fault('SignatureDoesNotMatch', { StringToSign: text, SignatureProvided: claimed })
+    if (!sameSignature(hmac(key, text), provided)) {
+      throw new Fault('SignatureDoesNotMatch', { StringToSign: text, SignatureProvided: provided })
     }
-    this.#previous = claimed
+    this.#previous = provided
   }
 }

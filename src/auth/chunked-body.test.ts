@@ -189,7 +189,7 @@ test('A10: a stream that ends anywhere before its end is incomplete', async () =
   }
 })
 
-test('A11: the announced length is the length', async () => {
+test('A11: the declared length is the length', async () => {
   for (const sent of KINDS) {
     for (const decodedLength of [0, 10, 12, 2 ** 40]) {
       assert.equal(await faultOf(wire(sent), ruleFor(sent, { decodedLength })), 'IncompleteBody', `${decodedLength}`)

@@ -145,7 +145,7 @@ class ChunkDecoder {
     const found = (this.signatures === undefined ? UNSIGNED_LINE : SIGNED_LINE).exec(line)
     if (found === null) throw this.#incomplete()
     const size = Number.parseInt(found[1]!, 16)
-    // A chunk beyond the announced length is refused before it is read.
+    // A chunk beyond the declared length is refused before it is read.
     if (size > this.#rule.decodedLength - this.#decoded) throw this.#incomplete()
     this.signatures?.begin(found[2]!, size)
     this.#chunkLeft = size

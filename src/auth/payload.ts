@@ -10,15 +10,15 @@ import type { HeaderFields } from './signing.ts'
 
 export type PayloadRule = { readonly kind: 'unsigned' } | { readonly kind: 'sha256'; readonly hex: string } | ChunkRule
 
-/** The kind of body that the content hash header announces. */
-type Announced =
+/** The kind of body that the content hash header declares. */
+type DeclaredPayload =
   | { readonly kind: 'unsigned' }
   | { readonly kind: 'sha256'; readonly hex: string }
   | { readonly kind: 'chunks'; readonly signed: boolean; readonly trailer: boolean }
 
 const SHA256_HEX = /^[0-9a-fA-F]{64}$/
 
-export function announcedPayload(contentHash: string, scheme: Scheme): Announced {
+export function declaredPayload(contentHash: string, scheme: Scheme): DeclaredPayload {
   if (SHA256_HEX.test(contentHash)) return { kind: 'sha256', hex: contentHash.toLowerCase() }
   if (contentHash === UNSIGNED_PAYLOAD) return { kind: 'unsigned' }
   if (contentHash === UNSIGNED_CHUNKS_TRAILER) return { kind: 'chunks', signed: false, trailer: true }
@@ -34,41 +34,41 @@ export function announcedPayload(contentHash: string, scheme: Scheme): Announced
 }
 
 export function payloadRule(
-  announced: Announced,
+  declared: DeclaredPayload,
   request: { readonly fields: HeaderFields; readonly scheme: Scheme; readonly chain: SignatureChain | undefined },
 ): PayloadRule {
   const { fields, scheme, chain } = request
   const trailerHeader = fields.get(`${scheme.headerPrefix}trailer`)
-  if (announced.kind !== 'chunks' || !announced.trailer) {
-    // An announced checksum that cannot arrive must not be dropped silently.
+  if (declared.kind !== 'chunks' || !declared.trailer) {
+    // A declared checksum that cannot arrive must not be dropped silently.
     if (trailerHeader !== undefined) throw trailerNotSupported(scheme)
   }
-  if (announced.kind !== 'chunks') return announced
+  if (declared.kind !== 'chunks') return declared
   return {
     kind: 'chunks',
-    chain: announced.signed ? chain : undefined,
-    declared: announced.trailer ? declaredTrailers(trailerHeader ?? '', scheme) : undefined,
+    chain: declared.signed ? chain : undefined,
+    declared: declared.trailer ? declaredTrailers(trailerHeader ?? '', scheme) : undefined,
     trailers: new Map(),
     decodedLength: decodedLength(fields, scheme),
   }
 }
 
-/** Anonymous clients announce chunks by the content coding alone. */
+/** Anonymous clients declare chunks by the content coding alone. */
 export function anonymousPayload(fields: HeaderFields, scheme: Scheme): PayloadRule {
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   const codings = (fields.get('content-encoding') ?? '').split(',').map(coding => coding.trim())
   const isChunked = codings.includes(scheme.chunkEncoding)
   const hasTrailer = fields.has(`${scheme.headerPrefix}trailer`)
-  const announced: Announced =
+  const declared: DeclaredPayload =
     contentHash !== undefined
-      ? announcedPayload(contentHash, scheme)
+      ? declaredPayload(contentHash, scheme)
       : isChunked
         ? { kind: 'chunks', signed: false, trailer: hasTrailer }
         : { kind: 'unsigned' }
-  if (announced.kind === 'chunks' && announced.signed) {
+  if (declared.kind === 'chunks' && declared.signed) {
     throw authFault('InvalidRequest', { reason: 'A body in signed chunks requires a signed request.' })
   }
-  return payloadRule(announced, { fields, scheme, chain: undefined })
+  return payloadRule(declared, { fields, scheme, chain: undefined })
 }
 
 const trailerNotSupported = (scheme: Scheme): Fault =>
@@ -109,7 +109,7 @@ export function checkedBody(body: AsyncIterable<Buffer>, rule: PayloadRule): Asy
   return body
 }
 
-async function* hashedBody(body: AsyncIterable<Buffer>, claimed: string): AsyncGenerator<Buffer, void> {
+async function* hashedBody(body: AsyncIterable<Buffer>, expected: string): AsyncGenerator<Buffer, void> {
   const hash = new BodyDigest('sha256')
   try {
     for await (const piece of body) {
@@ -118,9 +118,9 @@ async function* hashedBody(body: AsyncIterable<Buffer>, claimed: string): AsyncG
       yield piece
     }
     const computed = (await hash.digest()).toString('hex')
-    if (computed !== claimed) {
+    if (computed !== expected) {
       throw new Fault('XSvcContentSHA256Mismatch', {
-        ClientComputedContentSHA256: claimed,
+        ClientComputedContentSHA256: expected,
         SvcComputedContentSHA256: computed,
       })
     }

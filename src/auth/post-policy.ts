@@ -7,7 +7,7 @@ import { callerOf } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { checkScope } from './authenticate.ts'
 import type { Authenticated, Authentication } from './authentication.ts'
-import { claimedScope, expectedCredential, findCredential, otherScheme } from './claim.ts'
+import { expectedCredential, findCredential, otherScheme, parseCredential } from './parsed-signature.ts'
 import { evaluatePolicy, type FormFields, type LengthRange, parsePolicy } from './policy-document.ts'
 import { authFault } from './refusal.ts'
 import { isSignatureV2 } from './signature-v2.ts'
@@ -97,7 +97,7 @@ async function policySigner(policy: string, fields: FormFields, by: Authenticati
   if (algorithm !== scheme.algorithm) throw otherScheme(scheme)
   const malformed = (reason: string, detail = {}): Fault =>
     authFault('AuthorizationQueryParametersError', { ...detail, reason })
-  const scope = claimedScope(credentialText)
+  const scope = parseCredential(credentialText)
   if (scope === undefined) throw malformed(expectedCredential(scheme))
   const timestamp = basicTimestamp(date)
   if (timestamp === undefined) throw malformed(`${scheme.headerPrefix}date is not a valid date`)

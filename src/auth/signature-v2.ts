@@ -10,8 +10,8 @@ import type { Credential } from '../model/caller.ts'
 import { callerOf } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Authenticated, Authentication } from './authentication.ts'
-import { findCredential } from './claim.ts'
-import { announcedPayload, type PayloadRule, payloadRule } from './payload.ts'
+import { findCredential } from './parsed-signature.ts'
+import { declaredPayload, type PayloadRule, payloadRule } from './payload.ts'
 import { authFault } from './refusal.ts'
 import { queryIn } from './schemes.ts'
 import { escapedPath, type HeaderFields, isoText } from './signing.ts'
@@ -158,14 +158,14 @@ function checkExpires(text: string, now: number): void {
 /** Chunked bodies, signed or not, belong to Signature Version 4. */
 function payloadOf(fields: HeaderFields, { scheme }: Authentication): PayloadRule {
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
-  const announced = contentHash === undefined ? undefined : announcedPayload(contentHash, scheme)
+  const declared = contentHash === undefined ? undefined : declaredPayload(contentHash, scheme)
   const codings = (fields.get('content-encoding') ?? '').split(',').map(coding => coding.trim())
-  if (announced?.kind === 'chunks' || codings.includes(scheme.chunkEncoding)) {
+  if (declared?.kind === 'chunks' || codings.includes(scheme.chunkEncoding)) {
     throw authFault('InvalidRequest', {
       reason: `A body in chunks cannot be signed with Signature Version 2. Please use ${scheme.algorithm}.`,
     })
   }
-  return payloadRule(announced ?? { kind: 'unsigned' }, { fields, scheme, chain: undefined })
+  return payloadRule(declared ?? { kind: 'unsigned' }, { fields, scheme, chain: undefined })
 }
 
 /** By lower-case name, sorted. A header that is sent in the query is signed as a header. */

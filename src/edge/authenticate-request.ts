@@ -87,8 +87,8 @@ async function authenticatePosted(
 const neutral = (dialect: Dialect, name: string): string =>
   name.startsWith(dialect.prefix) ? `:${name.slice(dialect.prefix.length)}` : name
 
-/** The announced length: that of the decoded chunks, else that of the body itself. */
-function announcedLength(payload: PayloadRule, request: DecodedRequest): number | undefined {
+/** The declared length: that of the decoded chunks, else that of the body itself. */
+function declaredLength(payload: PayloadRule, request: DecodedRequest): number | undefined {
   if (payload.kind === 'chunks') return payload.decodedLength
   return request.byteCount('content-length')
 }
@@ -129,7 +129,7 @@ class CheckedBody implements IncomingBody {
     this.#payload = payload
     this.#dialect = dialect
     this.#declared = request.header(':trailer')
-    this.length = announcedLength(payload, request)
+    this.length = declaredLength(payload, request)
     this.mayDiffer = mayDiffer(payload, this.length, request)
   }
 
@@ -146,7 +146,7 @@ class CheckedBody implements IncomingBody {
     return this.#payload.kind === 'sha256'
   }
 
-  get announced(): readonly string[] {
+  get declaredTrailers(): readonly string[] {
     const names = this.#declared?.split(',') ?? []
     return names.map(name => neutral(this.#dialect, name.trim().toLowerCase()))
   }

@@ -165,7 +165,7 @@ export async function authenticateForm(
   const body = {
     stream,
     length: undefined,
-    announced: [],
+    declaredTrailers: [],
     hashSigned: false,
     mayDiffer: false,
     trailers: () => new Map(),

@@ -4,7 +4,7 @@
  * response.
  */
 import type { Authentication } from '../auth/authentication.ts'
-import { claimedCredential } from '../auth/claim.ts'
+import { requestedCredential } from '../auth/parsed-signature.ts'
 import { checkExpectation, checkFraming, headerValues } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
 import { EngineUnavailable } from '../lib/engine-unavailable.ts'
@@ -342,7 +342,7 @@ export class Pipeline {
     const fault = state.early?.inBody(original) ?? original
     const response = encodeFault(fault, exchange, state)
     if (state.bucketRegion !== undefined && state.caller === undefined) {
-      state.bucketRegion = this.#claimedRegion(exchange, state)
+      state.bucketRegion = this.#requestedRegion(exchange, state)
     }
     response.headers.push(...wireHeaders(state.cors, state.dialect), ...regionHeader(state))
     state.response = response
@@ -352,10 +352,10 @@ export class Pipeline {
   }
 
   /** D28. Where every region is accepted, a fault names the region the client signs for. */
-  #claimedRegion({ request }: Exchange, { dialect }: RequestState): string {
+  #requestedRegion({ request }: Exchange, { dialect }: RequestState): string {
     const { region, anyRegion } = this.#parts
-    const claimed = anyRegion ? claimedCredential(request, dialect.scheme)?.region : undefined
-    return claimed !== undefined && isRegionName(claimed) ? claimed : region
+    const requested = anyRegion ? requestedCredential(request, dialect.scheme)?.region : undefined
+    return requested !== undefined && isRegionName(requested) ? requested : region
   }
 
   #asFault(error: unknown, requestId: string): Fault {

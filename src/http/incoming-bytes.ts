@@ -51,7 +51,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
 
   /** There is a body, and it has not been read to its end. */
   get isUnread(): boolean {
-    const length = this.#announced()
+    const length = this.#declaredLength()
     const isThere =
       length === undefined ? headerValue(this.#request, 'transfer-encoding') !== undefined : length !== '0'
     return isThere && !this.#isRead()
@@ -64,7 +64,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   }
 
   /** A lookup in the raw headers: letting the runtime parse them all costs more than a small body. */
-  #announced(): string | undefined {
+  #declaredLength(): string | undefined {
     return headerValue(this.#request, 'content-length')
   }
 
@@ -210,7 +210,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   }
 
   #incomplete(): Fault {
-    const expected = this.#announced()
+    const expected = this.#declaredLength()
     return new Fault('IncompleteBody', {
       ...(expected === undefined ? {} : { NumberBytesExpected: expected }),
       NumberBytesProvided: this.#bytes + this.#message.readableLength,

@@ -23,7 +23,7 @@ import { GRANT_HEADERS, readGrantHeaders } from '../rules/access/grant-headers.t
 import type { Group } from '../rules/access/names.ts'
 import { writeOwner } from './bucket/listings.ts'
 import type { AccountLookup, OperationContext } from './context.ts'
-import { checkClaims } from './integrity.ts'
+import { checkIntegrityHeaders } from './integrity.ts'
 import { readXml, wholeBody } from './whole-body.ts'
 
 /** Grantees of the current ACL stay valid, so that an ACL can be sent back as it was read. */
@@ -72,7 +72,7 @@ export function checkAclHeaders(ctx: OperationContext, allowed: readonly Canned[
   const source = chooseSource({ ...sent, hasBody })
   if (source === 'canned') readCanned(sent.canned!, allowed)
   if (source === 'headers') readGrantHeaders(sent.grants)
-  checkClaims(ctx)
+  checkIntegrityHeaders(ctx)
 }
 
 /** R102, R103, G10. The ACL that a request sets: by canned name, by grant headers or by document. */

@@ -38,7 +38,7 @@ export interface DialectBehavior {
   readonly signedHashProves: boolean
   /** D28. Every response about a bucket names its region; otherwise only that of HeadBucket does. */
   readonly regionOnAnswers: boolean
-  /** R112. The fault for a checksum of another algorithm than announced. */
+  /** R112. The fault for a checksum of another algorithm than declared. */
   readonly otherChecksum: 'InvalidRequest' | 'BadDigest'
   /** D14, D16, D21. How strictly an ACL document is read. */
   readonly acl: AclDocumentForm
@@ -85,17 +85,17 @@ export interface AccountLookup {
   byEmail(email: string): readonly Account[]
 }
 
-/** The decoded body: chunk framing removed, signature and announced hash verified at its end. */
+/** The decoded body: chunk framing removed, signature and declared hash verified at its end. */
 export interface IncomingBody {
   readonly stream: AsyncIterable<Buffer>
-  /** The announced length; undefined without one. */
+  /** The declared length; undefined without one. */
   readonly length: number | undefined
   /** Reserves memory for a body that is buffered whole; throws `SlowDown`. */
   reserveMemory(bytes: number): void
   /** Trailers, by neutral name (`:checksum-crc32`); complete at the end of the stream. */
   trailers(): ReadonlyMap<string, string>
-  /** Trailers that were announced, by neutral name. */
-  readonly announced: readonly string[]
+  /** Trailers that were declared, by neutral name. */
+  readonly declaredTrailers: readonly string[]
   /** The client signed a hash of the whole body, which is verified at its end. */
   readonly hashSigned: boolean
   /** The body may differ from what was signed; false when that is known without reading it. */

@@ -55,7 +55,7 @@ export const pageSize = (name: string): Decoder<number> => ({
 })
 
 /** If-Match and If-None-Match of a write. */
-export const writeCondition: Decoder<Precondition> = {
+export const writePrecondition: Decoder<Precondition> = {
   decode: request => {
     const ifMatch = request.header('if-match')
     const ifNoneMatch = request.header('if-none-match')

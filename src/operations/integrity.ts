@@ -1,5 +1,5 @@
 /**
- * Integrity claims about a body: Content-MD5, or a checksum in a header or trailer. Verified while the body streams.
+ * Integrity checks of a body: Content-MD5, or a checksum in a header or trailer. Verified while the body streams.
  */
 
 import { createHash } from 'node:crypto'
@@ -7,12 +7,12 @@ import { Fault } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
 import {
   type ChecksumAlgorithm,
-  checkClaim,
   checkContentMd5,
+  checkExpectedChecksum,
   checksumAlgorithm,
-  checksumClaim,
   decodeContentMd5,
   moreThanOneChecksum,
+  parseExpectedChecksum,
   type UploadChecksum,
   wholeChecksum,
 } from '../rules/checksum.ts'
@@ -25,58 +25,58 @@ import type { Operation } from './operation.ts'
 const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
 const TRAILER = ':checksum-'
 
-interface IntegrityClaims extends BodyInspector {
+interface IntegrityChecks extends BodyInspector {
   /** The client sent something that proves the body. */
   readonly proven: boolean
 }
 
 interface DeclaredChecksums {
   readonly md5: Buffer | undefined
-  readonly claim: ReturnType<typeof checksumClaim>
+  readonly expected: ReturnType<typeof parseExpectedChecksum>
   /** The trailer that will carry a checksum. */
   readonly trailer: string | undefined
   readonly algorithm: ChecksumAlgorithm | undefined
-  /** The announced algorithm differs from that of the checksum sent. */
+  /** The declared algorithm differs from that of the checksum sent. */
   readonly isOther: boolean
 }
 
-function noneOfTheAnnounced(): Fault {
+function noChecksumSent(): Fault {
   const [asked, value, trailer] = ['sdk-checksum-algorithm', 'checksum-', 'trailer'].map(headerName)
   const reason = `${asked} specified, but no corresponding ${value}* or ${trailer} headers were found.`
   return new Fault('InvalidRequest', { reason })
 }
 
 /** R104, R112. At most one checksum, by header or trailer. */
-function declaredChecksums(request: RequestView, { announced: trailers }: IncomingBody): DeclaredChecksums {
+function declaredChecksums(request: RequestView, { declaredTrailers: trailers }: IncomingBody): DeclaredChecksums {
   const md5 = request.header('content-md5')
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
   const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))
-  const claim = sent.length === 0 ? undefined : checksumClaim(sent, false)
+  const expected = sent.length === 0 ? undefined : parseExpectedChecksum(sent, false)
   const [trailer, another] = trailers.filter(name => name.startsWith(TRAILER))
   const sdk = request.header(':sdk-checksum-algorithm')
-  const announced = sdk === undefined ? undefined : checksumAlgorithm(sdk)
-  if (announced !== undefined && claim === undefined && trailer === undefined) throw noneOfTheAnnounced()
+  const declared = sdk === undefined ? undefined : checksumAlgorithm(sdk)
+  if (declared !== undefined && expected === undefined && trailer === undefined) throw noChecksumSent()
   const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(TRAILER.length))
-  const algorithm = claim?.algorithm ?? late
+  const algorithm = expected?.algorithm ?? late
   if (another !== undefined || (late !== undefined && late !== algorithm)) throw moreThanOneChecksum()
-  return { md5: wanted, claim, trailer, algorithm, isOther: announced !== undefined && announced !== algorithm }
+  return { md5: wanted, expected, trailer, algorithm, isOther: declared !== undefined && declared !== algorithm }
 }
 
-/** R112. Also requires that an announced checksum is sent. */
-export function checkClaims({
+/** R112. Also requires that a declared checksum is sent. */
+export function checkIntegrityHeaders({
   request,
   body,
   behavior,
 }: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
   if (!declaredChecksums(request, body).isOther) return
-  if (behavior.otherChecksum === 'InvalidRequest') throw noneOfTheAnnounced()
-  const reason = `The checksum is of another algorithm than ${headerName('sdk-checksum-algorithm')} announces.`
+  if (behavior.otherChecksum === 'InvalidRequest') throw noChecksumSent()
+  const reason = `The checksum is of another algorithm than ${headerName('sdk-checksum-algorithm')} declares.`
   throw new Fault('BadDigest', { reason })
 }
 
 /** For a part S3 uses the algorithm chosen at creation and ignores the announcement. */
-export function checkPartClaims(ctx: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
-  if (ctx.behavior.otherChecksum === 'InvalidRequest') checkClaims(ctx)
+export function checkPartIntegrityHeaders(ctx: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
+  if (ctx.behavior.otherChecksum === 'InvalidRequest') checkIntegrityHeaders(ctx)
   else declaredChecksums(ctx.request, ctx.body)
 }
 
@@ -96,18 +96,22 @@ function otherThanDeclared(declared: ChecksumAlgorithm, sent: string): Fault {
 }
 
 /**
- * R103, R104, R112, D12. The claimed algorithm is computed while streaming. An algorithm `declared` at creation of an
- * upload is always computed, and no other may be claimed.
+ * R103, R104, R112, D12. The algorithm that the client sent is computed while streaming. An algorithm declared at creation of an
+ * upload is always computed, and no other may be sent.
  */
-export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): IntegrityClaims {
-  const { md5: wantedMd5, claim, trailer, algorithm: claimed } = declaredChecksums(request, body)
-  if (declared !== undefined && claimed !== undefined && claimed !== declared) {
-    throw otherThanDeclared(declared, claimed.toLowerCase())
+export function integrityChecks(
+  request: RequestView,
+  body: IncomingBody,
+  declared?: ChecksumAlgorithm,
+): IntegrityChecks {
+  const { md5: wantedMd5, expected, trailer, algorithm: sent } = declaredChecksums(request, body)
+  if (declared !== undefined && sent !== undefined && sent !== declared) {
+    throw otherThanDeclared(declared, sent.toLowerCase())
   }
-  const algorithm = claimed ?? declared
+  const algorithm = sent ?? declared
   const sum = algorithm === undefined ? undefined : bodyChecksum(algorithm)
   return {
-    proven: wantedMd5 !== undefined || claimed !== undefined,
+    proven: wantedMd5 !== undefined || sent !== undefined,
     update: chunk => sum?.update(chunk),
     abandon: () => sum?.abandon(),
     async end(computedMd5) {
@@ -115,9 +119,10 @@ export function claimsOf(request: RequestView, body: IncomingBody, declared?: Ch
       if (sum === undefined || algorithm === undefined) return undefined
       const digest = await sum.digest()
       const inTrailer = trailer === undefined ? undefined : body.trailers().get(trailer)
-      const second = inTrailer === undefined ? undefined : checksumClaim([[algorithm.toLowerCase(), inTrailer]], false)
-      if (claim !== undefined) checkClaim(claim, digest)
-      if (second !== undefined) checkClaim(second, digest)
+      const second =
+        inTrailer === undefined ? undefined : parseExpectedChecksum([[algorithm.toLowerCase(), inTrailer]], false)
+      if (expected !== undefined) checkExpectedChecksum(expected, digest)
+      if (second !== undefined) checkExpectedChecksum(second, digest)
       return wholeChecksum(algorithm, digest)
     },
   }
@@ -149,7 +154,7 @@ export function checkUnreadBody(
   return passOver(body, decodeContentMd5(said))
 }
 
-async function passOver({ stream, length }: IncomingBody, claimed: Buffer | undefined): Promise<void> {
+async function passOver({ stream, length }: IncomingBody, sent: Buffer | undefined): Promise<void> {
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: UNREAD_BYTES_MAX })
   if ((length ?? 0) > UNREAD_BYTES_MAX) throw tooLong
   const md5 = createHash('md5')
@@ -159,5 +164,5 @@ async function passOver({ stream, length }: IncomingBody, claimed: Buffer | unde
     if (size > UNREAD_BYTES_MAX) throw tooLong
     md5.update(chunk)
   }
-  if (claimed !== undefined) checkContentMd5(claimed, md5.digest())
+  if (sent !== undefined) checkContentMd5(sent, md5.digest())
 }

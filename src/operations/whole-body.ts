@@ -5,7 +5,7 @@ import { parseXml } from '../lib/xml-reader.ts'
 import { Fault, type FaultCode } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
 import type { OperationContext } from './context.ts'
-import { checkClaims, claimsOf } from './integrity.ts'
+import { checkIntegrityHeaders, integrityChecks } from './integrity.ts'
 
 const DOCUMENT_BYTES_MAX = 2 ** 20
 
@@ -20,8 +20,8 @@ export async function wholeBody(
   ctx: OperationContext,
   { proof, bytesMax = DOCUMENT_BYTES_MAX }: BodyRule,
 ): Promise<Buffer> {
-  checkClaims(ctx)
-  const claims = claimsOf(ctx.request, ctx.body)
+  checkIntegrityHeaders(ctx)
+  const claims = integrityChecks(ctx.request, ctx.body)
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
   if ((ctx.body.length ?? 0) > bytesMax) throw tooLong
   ctx.body.reserveMemory(ctx.body.length ?? bytesMax)

@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import { Fault } from '../model/faults.ts'
 import {
   CHECKSUM_ALGORITHMS,
-  checkClaim,
   checkContentMd5,
+  checkExpectedChecksum,
   checksumAlgorithm,
-  checksumClaim,
   decodeContentMd5,
   decodeDigest,
   digestOf,
+  parseExpectedChecksum,
   startHasher,
   uploadChecksum,
   wholeChecksum,
@@ -78,8 +78,8 @@ test('G18: bodies of a legal hold', () => {
   for (const [status, md5, crc32, crc64] of rows) {
     const body = Buffer.from(`<LegalHold><Status>${status}</Status></LegalHold>`)
     checkContentMd5(decodeContentMd5(md5), createHash('md5').update(body).digest())
-    checkClaim(checksumClaim([['crc32', crc32]], false)!, digestOf('CRC32', body))
-    checkClaim(checksumClaim([['CRC64NVME', crc64]], false)!, digestOf('CRC64NVME', body))
+    checkExpectedChecksum(parseExpectedChecksum([['crc32', crc32]], false)!, digestOf('CRC32', body))
+    checkExpectedChecksum(parseExpectedChecksum([['CRC64NVME', crc64]], false)!, digestOf('CRC64NVME', body))
   }
 })
 
@@ -107,7 +107,7 @@ test('R19 R83: values are canonical base64 of the right length', () => {
     '====',
   ]) {
     assert.equal(decodeDigest('CRC32', value), undefined, value)
-    const { code, detail } = fault(() => checksumClaim([['crc32', value]], false))
+    const { code, detail } = fault(() => parseExpectedChecksum([['crc32', value]], false))
     assert.equal(code, 'InvalidRequest')
     assert.equal(detail.reason, 'Value for x-svc-checksum-crc32 header is invalid.')
   }
@@ -120,26 +120,26 @@ test('R19 R83: values are canonical base64 of the right length', () => {
 })
 
 test('R83: one checksum, counted only for objects in parts', () => {
-  assert.equal(checksumClaim([], true), undefined)
-  assert.equal(checksumClaim([['sha1', '9oeo+kMlG3hL6irRRMB+8GuSWwc=-2']], true)?.parts, 2)
-  assert.equal(checksumClaim([['sha1', '9oeo+kMlG3hL6irRRMB+8GuSWwc=']], true)?.parts, undefined)
+  assert.equal(parseExpectedChecksum([], true), undefined)
+  assert.equal(parseExpectedChecksum([['sha1', '9oeo+kMlG3hL6irRRMB+8GuSWwc=-2']], true)?.parts, 2)
+  assert.equal(parseExpectedChecksum([['sha1', '9oeo+kMlG3hL6irRRMB+8GuSWwc=']], true)?.parts, undefined)
   const two = [
     ['crc32', 'DUoRhQ=='],
     ['sha1', 'x'],
   ] as const
-  assert.equal(fault(() => checksumClaim(two, false)).code, 'InvalidRequest')
+  assert.equal(fault(() => parseExpectedChecksum(two, false)).code, 'InvalidRequest')
   for (const value of ['DUoRhQ==-2', 'DUoRhQ==-']) {
-    assert.equal(fault(() => checksumClaim([['crc32', value]], false)).code, 'InvalidRequest')
+    assert.equal(fault(() => parseExpectedChecksum([['crc32', value]], false)).code, 'InvalidRequest')
   }
   for (const value of ['DUoRhQ==-', 'DUoRhQ==-0', 'DUoRhQ==-x', 'DUoRhQ==-100000', '-1']) {
-    assert.equal(fault(() => checksumClaim([['crc32', value]], true)).code, 'InvalidRequest', value)
+    assert.equal(fault(() => parseExpectedChecksum([['crc32', value]], true)).code, 'InvalidRequest', value)
   }
 })
 
 test('R83 R112: a claim that is wrong is a bad digest', () => {
-  const claim = checksumClaim([['crc32', 'DUoRhQ==']], false)!
-  checkClaim(claim, digestOf('CRC32', Buffer.from('hello world')))
-  const { code, detail } = fault(() => checkClaim(claim, digestOf('CRC32', Buffer.from('hello World'))))
+  const claim = parseExpectedChecksum([['crc32', 'DUoRhQ==']], false)!
+  checkExpectedChecksum(claim, digestOf('CRC32', Buffer.from('hello world')))
+  const { code, detail } = fault(() => checkExpectedChecksum(claim, digestOf('CRC32', Buffer.from('hello World'))))
   assert.equal(code, 'BadDigest')
   assert.equal(detail.reason, 'The CRC32 you specified did not match the calculated checksum.')
   assert.deepEqual(wholeChecksum('CRC32', claim.digest), { algorithm: 'CRC32', type: 'FULL_OBJECT', value: 'DUoRhQ==' })

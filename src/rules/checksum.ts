@@ -114,17 +114,17 @@ export function decodeContentMd5(value: string): Buffer {
   return digest
 }
 
-export function checkContentMd5(claimed: Buffer, computed: Buffer): void {
-  if (claimed.equals(computed)) return
+export function checkContentMd5(expected: Buffer, computed: Buffer): void {
+  if (expected.equals(computed)) return
   throw new Fault('BadDigest', {
     reason: 'The Content-MD5 you specified did not match what we received.',
-    ExpectedDigest: claimed.toString('hex'),
+    ExpectedDigest: expected.toString('hex'),
     CalculatedDigest: computed.toString('base64'),
   })
 }
 
 /** A checksum that a client sent along. `parts` is the N of a value `…-N`. */
-export interface ChecksumClaim {
+export interface ExpectedChecksum {
   readonly algorithm: ChecksumAlgorithm
   readonly digest: Buffer
   readonly parts: number | undefined
@@ -141,10 +141,10 @@ export function moreThanOneChecksum(): Fault {
  * R83, R20. The one checksum among the headers `checksum-<name>` of a request; more than one is refused. `counted`
  * is set for multipart objects, whose value may end in the part count.
  */
-export function checksumClaim(
+export function parseExpectedChecksum(
   sent: readonly (readonly [name: string, value: string])[],
   counted: boolean,
-): ChecksumClaim | undefined {
+): ExpectedChecksum | undefined {
   const [only, second] = sent
   if (only === undefined) return undefined
   if (second !== undefined) throw moreThanOneChecksum()
@@ -157,10 +157,10 @@ export function checksumClaim(
 }
 
 /** R83, R112. */
-export function checkClaim(claim: ChecksumClaim, computed: Buffer): void {
-  if (claim.digest.equals(computed)) return
+export function checkExpectedChecksum(expected: ExpectedChecksum, computed: Buffer): void {
+  if (expected.digest.equals(computed)) return
   throw new Fault('BadDigest', {
-    reason: `The ${claim.algorithm} you specified did not match the calculated checksum.`,
+    reason: `The ${expected.algorithm} you specified did not match the calculated checksum.`,
   })
 }
 

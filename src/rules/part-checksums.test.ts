@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../model/faults.ts'
 import type { Checksum } from '../model/version.ts'
-import { type ChecksumAlgorithm, checksumClaim, digestOf, type UploadChecksum } from './checksum.ts'
+import { type ChecksumAlgorithm, digestOf, parseExpectedChecksum, type UploadChecksum } from './checksum.ts'
 import {
   checkListedChecksum,
   copiedChecksum,
@@ -120,7 +120,7 @@ test('R79 R80: what is said about a listed part', () => {
   }
 })
 
-const claim = (name: string, value: string) => checksumClaim([[name, value]], true)
+const claim = (name: string, value: string) => parseExpectedChecksum([[name, value]], true)
 
 test('R82 R83: a completion that says what the parts say, or less', () => {
   const parts = sum('CRC32', HELLO)

@@ -3,11 +3,11 @@ import { Fault } from '../model/faults.ts'
 import type { Checksum } from '../model/version.ts'
 import {
   type ChecksumAlgorithm,
-  type ChecksumClaim,
   type ChecksumType,
-  checkClaim,
+  checkExpectedChecksum,
   checksumAlgorithm,
   decodeDigest,
+  type ExpectedChecksum,
   startHasher,
   type UploadChecksum,
 } from './checksum.ts'
@@ -121,7 +121,7 @@ interface CompletionChecksum {
   /** To be stored with the object, once `unverified` is checked. */
   readonly checksum: Checksum | undefined
   /** A claim that the parts' checksums cannot verify: the object must be read and hashed. */
-  readonly unverified: ChecksumClaim | undefined
+  readonly unverified: ExpectedChecksum | undefined
 }
 
 /**
@@ -131,7 +131,7 @@ interface CompletionChecksum {
 export function verifyCompletionChecksum(
   declared: UploadChecksum | undefined,
   type: ChecksumType | undefined,
-  claim: ChecksumClaim | undefined,
+  claim: ExpectedChecksum | undefined,
   parts: readonly PartWithChecksum[],
 ): CompletionChecksum {
   if (declared !== undefined && type !== undefined && type !== declared.type) {
@@ -149,7 +149,7 @@ export function verifyCompletionChecksum(
   }
   if (derived !== undefined && claim.algorithm === derived.algorithm) {
     if (derived.type === 'FULL_OBJECT' && claim.parts !== undefined) throw countDiffers(claim)
-    checkClaim(claim, decodeDigest(claim.algorithm, withoutCount(derived.value))!)
+    checkExpectedChecksum(claim, decodeDigest(claim.algorithm, withoutCount(derived.value))!)
     return { checksum: derived, unverified: undefined }
   }
   if (type === 'COMPOSITE' || claim.parts !== undefined) throw compositeUnknown()
@@ -163,7 +163,7 @@ export function verifyCompletionChecksum(
  */
 function inferredUploadChecksum(
   type: ChecksumType | undefined,
-  claim: ChecksumClaim | undefined,
+  claim: ExpectedChecksum | undefined,
   parts: readonly PartWithChecksum[],
 ): UploadChecksum | undefined {
   if (type === undefined && claim === undefined) return undefined
@@ -183,5 +183,5 @@ const compositeUnknown = (): Fault =>
     reason: 'A composite checksum requires its algorithm in CreateMultipartUpload, or a value with every part.',
   })
 
-const countDiffers = ({ algorithm }: ChecksumClaim): Fault =>
+const countDiffers = ({ algorithm }: ExpectedChecksum): Fault =>
   new Fault('BadDigest', { reason: `The ${algorithm} you specified did not match the calculated checksum.` })

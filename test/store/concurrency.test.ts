@@ -194,9 +194,9 @@ race('R18: concurrent puts with versioning on are all there, each under its own 
 
 race('R94: of conditional creations at once exactly one succeeds', async store => {
   await makeBucket(store, 'bucket')
-  const condition = { ifMatch: undefined, ifNoneMatch: ['*'] }
+  const precondition = { ifMatch: undefined, ifNoneMatch: ['*'] }
   const attempts = [1, 2, 3, 4].map(n =>
-    verdict(store.objects.put({ ...at, owner: OWNER, body: [payload(5000, n)], condition })),
+    verdict(store.objects.put({ ...at, owner: OWNER, body: [payload(5000, n)], precondition })),
   )
   const outcomes = await Promise.all(attempts)
   assert.deepEqual(outcomes.sort(), ['PreconditionFailed', 'PreconditionFailed', 'PreconditionFailed', 'ok'])

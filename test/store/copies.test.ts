@@ -117,10 +117,10 @@ test('R49, R50: conditions on source and target are looked at in the commit', as
   const check = ({ size }: { size: number }) => {
     looked = size
   }
-  const condition = { ifMatch: undefined, ifNoneMatch: ['*'] }
-  await store.copies.copy({ from, to, owner: OWNER, check, condition })
+  const precondition = { ifMatch: undefined, ifNoneMatch: ['*'] }
+  await store.copies.copy({ from, to, owner: OWNER, check, precondition })
   assert.equal(looked, 5000)
-  assert.equal(await faultOf(store.copies.copy({ from, to, owner: OWNER, condition })), 'PreconditionFailed')
+  assert.equal(await faultOf(store.copies.copy({ from, to, owner: OWNER, precondition })), 'PreconditionFailed')
   const refuse = () => {
     throw new Error('not this one')
   }

@@ -20,7 +20,7 @@ const until = (run: Run): number => run.clock.now() + below(run.random, 3000) - 
 
 const lockPart = (lock: ModelLock): { lock?: ModelLock } => (lock === NO_LOCK ? {} : { lock })
 
-function condition(run: Run, bucket: string, key: string): Condition {
+function precondition(run: Run, bucket: string, key: string): Condition {
   if (run.chance(0.7)) return {}
   const etag = run.model.buckets.get(bucket)?.keys.get(key)?.[0]?.etag ?? 'none'
   const tags = oneOf(run.random, [['*'], [etag], ['0'.repeat(32)], [etag, 'x']])
@@ -32,11 +32,11 @@ function condition(run: Run, bucket: string, key: string): Condition {
 }
 
 const conditionPart = ({ ifMatch, ifNoneMatch }: Condition) =>
-  ifMatch === undefined && ifNoneMatch === undefined ? {} : { condition: { ifMatch, ifNoneMatch } }
+  ifMatch === undefined && ifNoneMatch === undefined ? {} : { precondition: { ifMatch, ifNoneMatch } }
 
 async function putObject(run: Run): Promise<void> {
   const [bucket, key, bytes, seal] = [run.bucket(), run.key(), run.bytes(), run.seal()]
-  const when = condition(run, bucket, key)
+  const when = precondition(run, bucket, key)
   const lock = 'ifMatch' in when || 'ifNoneMatch' in when ? NO_LOCK : lockWish(run)
   const tags = run.chance(0.3) ? [['n', String(below(run.random, 100))] as const] : []
   run.note(`put ${bucket}/${key} ${bytes.length} ${seal?.by} ${JSON.stringify(when)} ${JSON.stringify(lock)}`)
@@ -77,7 +77,7 @@ async function copyObject(run: Run): Promise<void> {
   const to = run.chance(0.2) ? { bucket: from.bucket, key: from.key } : { bucket: run.bucket(), key: run.key() }
   const seal = run.seal()
   const lock = lockWish(run)
-  const when = lock === NO_LOCK ? condition(run, to.bucket, to.key) : {}
+  const when = lock === NO_LOCK ? precondition(run, to.bucket, to.key) : {}
   run.note(`copy ${JSON.stringify(from)} to ${to.bucket}/${to.key} ${seal?.by} ${JSON.stringify(lock)}`)
   const versions = run.model.buckets.get(from.bucket)?.keys.get(from.key)
   const source = from.versionId === undefined ? versions?.[0] : versions?.find(({ id }) => id === from.versionId)
@@ -93,13 +93,13 @@ async function copyObject(run: Run): Promise<void> {
 async function removeObject(run: Run): Promise<void> {
   const [bucket, key] = [run.bucket(), run.key()]
   const versionId = run.versionId(bucket, key)
-  const when = versionId === undefined ? condition(run, bucket, key) : {}
+  const when = versionId === undefined ? precondition(run, bucket, key) : {}
   const [bypass, keepHeld] = [run.chance(0.3), run.chance(0.3)]
   run.note(`remove ${bucket}/${key}@${versionId} bypass ${bypass} keepHeld ${keepHeld}`)
   const request = { bucket, key, versionId, owner: OWNER, allowance: { bypass }, keepHeld, ...conditionPart(when) }
   const done = await run.both(
     () => run.store.objects.remove(request),
-    () => run.model.remove(bucket, key, { versionId, bypass, keepHeld, condition: when }),
+    () => run.model.remove(bucket, key, { versionId, bypass, keepHeld, precondition: when }),
   )
   if (done === undefined) return
   assert.equal(done.real.removed?.id, done.model.removed?.id)
@@ -254,7 +254,7 @@ async function complete(run: Run): Promise<void> {
   if (run.chance(0.05)) numbers.reverse()
   if (run.chance(0.05)) numbers.push(9)
   const parts = numbers.map(number => ({ number, etag: stored?.get(number)?.etag ?? 'x' }))
-  const when = condition(run, name.bucket, name.key)
+  const when = precondition(run, name.bucket, name.key)
   run.note(`complete ${name.bucket}/${name.key} [${numbers}] ${JSON.stringify(when)}`)
   const request = { bucket: name.bucket, key: name.key, uploadId: name.id, parts }
   const done = await run.both(

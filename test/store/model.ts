@@ -193,10 +193,10 @@ export class Model {
     bucketName: string,
     key: string,
     object: { bytes: Buffer; seal: ModelSeal | undefined; tags: ModelVersion['tags']; lock: ModelLock },
-    condition: Condition = {},
+    precondition: Condition = {},
   ): ModelVersion {
     const bucket = this.bucket(bucketName)
-    this.#require(bucket, key, condition)
+    this.#require(bucket, key, precondition)
     const lock = this.newLock(bucket, object.lock)
     const etag = tagOf(object.bytes, object.seal)
     return this.#stack(bucket, key, { ...object, lock, etag, parts: 0, marker: false })
@@ -206,11 +206,11 @@ export class Model {
   copy(
     from: { bucket: string; key: string; versionId: string | undefined },
     to: { bucket: string; key: string; seal: ModelSeal | undefined; lock: ModelLock },
-    condition: Condition = {},
+    precondition: Condition = {},
   ): ModelVersion {
     const source = this.find(from.bucket, from.key, from.versionId)
     const bucket = this.bucket(to.bucket)
-    this.#require(bucket, to.key, condition)
+    this.#require(bucket, to.key, precondition)
     const lock = this.newLock(bucket, to.lock)
     const { seal } = to
     const same = source.seal?.by === seal?.by && source.seal?.name === seal?.name && seal?.by !== 'customer'
@@ -224,12 +224,12 @@ export class Model {
   remove(
     bucketName: string,
     key: string,
-    how: { versionId: string | undefined; bypass: boolean; keepHeld: boolean; condition: Condition },
+    how: { versionId: string | undefined; bypass: boolean; keepHeld: boolean; precondition: Condition },
   ): { removed?: ModelVersion; marker?: ModelVersion } {
     const bucket = this.bucket(bucketName)
     const versions = bucket.keys.get(key) ?? []
     if (how.versionId === undefined && bucket.versioning !== 'off') {
-      this.#require(bucket, key, how.condition)
+      this.#require(bucket, key, how.precondition)
       if (how.keepHeld && this.#current(bucket, key)?.lock.hold === true) throw new Refusal('AccessDenied')
       const nothing = { bytes: Buffer.alloc(0), etag: '', parts: 0, seal: undefined, tags: [], lock: NO_LOCK }
       return { marker: this.#stack(bucket, key, { ...nothing, marker: true }) }
@@ -237,7 +237,7 @@ export class Model {
     if (how.versionId !== undefined && how.versionId !== 'null' && !/^[0-9a-f]{32}$/.test(how.versionId)) {
       throw new Refusal('InvalidArgument')
     }
-    if (how.versionId === undefined) this.#require(bucket, key, how.condition)
+    if (how.versionId === undefined) this.#require(bucket, key, how.precondition)
     const wanted = how.versionId ?? 'null'
     const removed = versions.find(version => version.id === wanted)
     if (removed === undefined) return {}
@@ -300,7 +300,7 @@ export class Model {
   complete(
     name: { bucket: string; key: string; id: string },
     listed: readonly { number: number; etag: string }[],
-    condition: Condition = {},
+    precondition: Condition = {},
   ): ModelVersion {
     const upload = this.upload(name.bucket, name.key, name.id)
     const bucket = this.bucket(name.bucket)
@@ -311,7 +311,7 @@ export class Model {
     }
     const parts = listed.map(({ number }) => upload.parts.get(number)!)
     if (parts.slice(0, -1).some(part => part.bytes.length < PART_BYTES_MIN)) throw new Refusal('EntityTooSmall')
-    this.#require(bucket, name.key, condition)
+    this.#require(bucket, name.key, precondition)
     // A requested lock was checked at creation; only the bucket's default starts at completion.
     const lock = upload.lock.retention === undefined ? this.newLock(bucket, upload.lock) : upload.lock
     this.abort(name.bucket, name.key, name.id)

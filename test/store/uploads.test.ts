@@ -73,7 +73,7 @@ test('R76, R77, R78, R81: a list that does not fit is refused, and the upload go
   assert.equal(await faultOf(complete({ number: 1, etag: two.etag })), 'InvalidPart')
   assert.equal(await faultOf(complete({ number: 3, etag: one.etag })), 'InvalidPart')
   assert.equal(await faultOf(complete(one, two)), 'EntityTooSmall')
-  const refused = { ...upload, parts: [two], condition: { ifMatch: ['*'], ifNoneMatch: undefined } }
+  const refused = { ...upload, parts: [two], precondition: { ifMatch: ['*'], ifNoneMatch: undefined } }
   assert.equal(await faultOf(store.completion.complete(refused)), 'PreconditionFailed')
   assert.equal((await complete(two)).size, 5000)
 })

@@ -134,7 +134,7 @@ test('R92, R93, R94: conditions look at the current object in the commit', async
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const attempt = (ifMatch?: string[], ifNoneMatch?: string[]) =>
-    store.objects.put({ ...at, owner: OWNER, body: [payload(10)], condition: { ifMatch, ifNoneMatch } })
+    store.objects.put({ ...at, owner: OWNER, body: [payload(10)], precondition: { ifMatch, ifNoneMatch } })
   assert.equal(await faultOf(attempt(['*'])), 'PreconditionFailed')
   const { etag } = await attempt(undefined, ['*'])
   assert.equal(await faultOf(attempt(undefined, ['*'])), 'PreconditionFailed')

@@ -5,7 +5,7 @@ import { Fault } from '../../model/faults.ts'
 import { conditionsFromHold, KEYS_FROM_HOLD } from '../../rules/access/condition-values.ts'
 import { headerName } from '../../rules/access/names.ts'
 import type { OperationContext } from '../context.ts'
-import { checkClaims } from '../integrity.ts'
+import { checkIntegrityHeaders } from '../integrity.ts'
 import { refuseDeleteMarker } from '../object/refuse-delete-marker.ts'
 import { operation, requires } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
@@ -62,7 +62,7 @@ export const PutObjectLegalHold = operation({
   async run(ctx) {
     checkNames(ctx)
     const said = holdInHeader(ctx)
-    checkClaims(ctx)
+    checkIntegrityHeaders(ctx)
     needLocks(ctx)
     await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
     // R111. The body needs a checksum.

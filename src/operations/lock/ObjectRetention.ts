@@ -7,7 +7,7 @@ import type { Lock } from '../../model/version.ts'
 import { conditionsFromRetention, KEYS_FROM_RETENTION } from '../../rules/access/condition-values.ts'
 import { formatTimestamp, parseTimestamp } from '../../rules/http-date.ts'
 import type { OperationContext } from '../context.ts'
-import { checkClaims } from '../integrity.ts'
+import { checkIntegrityHeaders } from '../integrity.ts'
 import { refuseDeleteMarker } from '../object/refuse-delete-marker.ts'
 import { wantsBypass } from '../object/removal.ts'
 import { operation, requires } from '../operation.ts'
@@ -44,7 +44,7 @@ export const PutObjectRetention = operation({
   deferredKeys: KEYS_FROM_RETENTION,
   input: {},
   async run(ctx) {
-    checkClaims(ctx)
+    checkIntegrityHeaders(ctx)
     needLocks(ctx)
     const asksBypass = wantsBypass(ctx)
     await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))

@@ -7,11 +7,11 @@ import { headerName } from '../../rules/access/names.ts'
 import type { Assembly } from '../../rules/assembly.ts'
 import {
   type ChecksumType,
-  checkClaim,
   checkContentMd5,
-  checksumClaim,
+  checkExpectedChecksum,
   checksumType,
   decodeContentMd5,
+  parseExpectedChecksum,
 } from '../../rules/checksum.ts'
 import { type Precondition, quotedEtag } from '../../rules/conditional-requests.ts'
 import { checkListedChecksum, verifyCompletionChecksum } from '../../rules/part-checksums.ts'
@@ -19,7 +19,7 @@ import { streamChecksum } from '../../store/content/body-checksum.ts'
 import { listDigest } from '../../store/uploads/completion.ts'
 import type { UploadName } from '../../store/uploads/upload-record.ts'
 import type { OperationContext } from '../context.ts'
-import { maybe, writeCondition } from '../inputs.ts'
+import { maybe, writePrecondition } from '../inputs.ts'
 import { newVersionHeaders } from '../object/attributes.ts'
 import {
   type CustomerKey,
@@ -67,9 +67,9 @@ async function sentList({ body, request }: OperationContext): Promise<SentList> 
 }
 
 interface Said {
-  readonly condition: Precondition
+  readonly precondition: Precondition
   readonly type: ChecksumType | undefined
-  readonly claim: ReturnType<typeof checksumClaim>
+  readonly expected: ReturnType<typeof parseExpectedChecksum>
   readonly objectSize: string | undefined
   readonly customerKey: CustomerKey | undefined
 }
@@ -110,9 +110,9 @@ async function checksumOf(
   for (const [index, { number, etag, sums }] of said.listed.entries()) {
     checkListedChecksum(declared, sums, summed[index]!, { uploadId: id, number, etag })
   }
-  const { checksum, unverified } = verifyCompletionChecksum(declared, said.type, said.claim, summed)
+  const { checksum, unverified } = verifyCompletionChecksum(declared, said.type, said.expected, summed)
   if (unverified !== undefined) {
-    checkClaim(unverified, await streamChecksum(unverified.algorithm, read()))
+    checkExpectedChecksum(unverified, await streamChecksum(unverified.algorithm, read()))
   }
   return checksum
 }
@@ -157,18 +157,18 @@ async function answerAgain(
 }
 
 async function complete(ctx: OperationContext, name: UploadName, list: SentList, said: Said): Promise<Version> {
-  const { condition } = said
+  const { precondition } = said
   const upload = await ctx.store.uploads.find(name)
   checkUploadKey(upload, said.customerKey, ctx.behavior.completionNeedsKey && upload.checksum !== undefined)
   checkSameSealing(upload, ctx.request)
   checkType(ctx, upload, said.type)
-  // The commit decides, but a condition that already fails takes precedence over faults of the list.
-  await ctx.store.objects.checkCondition(ctx.target, condition)
+  // The commit decides, but a precondition that already fails takes precedence over faults of the list.
+  await ctx.store.objects.checkEarly(ctx.target, precondition)
   const listed = list.parts()
   return ctx.store.completion.complete({
     ...name,
     parts: listed,
-    condition,
+    precondition,
     ...(said.customerKey === undefined ? {} : { customerKey: said.customerKey.key }),
     beforeRead: upload => ctx.allowEarlyResponse([...encryptionHeaders(upload), contextHeader(upload)]),
     inspect(upload, assembly, read) {
@@ -188,11 +188,11 @@ export const CompleteMultipartUpload = operation({
   input: {
     uploadId,
     customerKey,
-    condition: writeCondition,
+    precondition: writePrecondition,
     type: maybe.header(':checksum-type', checksumType),
-    claim: {
+    expected: {
       decode: request =>
-        checksumClaim(
+        parseExpectedChecksum(
           request.headersUnder(':checksum-').filter(([name]) => !NOT_VALUES.has(name)),
           true,
         ),

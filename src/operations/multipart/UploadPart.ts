@@ -1,7 +1,7 @@
 import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { Header } from '../context.ts'
-import { checkPartClaims, claimsOf, requirePartChecksum } from '../integrity.ts'
+import { checkPartIntegrityHeaders, integrityChecks, requirePartChecksum } from '../integrity.ts'
 import { checkSameSealing, checkUploadKey, customerKey, encryptionHeaders } from '../object/encryption.ts'
 import { bodyLength, refuseMissingSource } from '../object/PutObject.ts'
 import { operation, requires } from '../operation.ts'
@@ -18,13 +18,13 @@ export const UploadPart = operation({
     refuseMissingSource(ctx.request)
     const bytesExpected = bodyLength(ctx, LIMITS.partBytesMax)
     const name = uploadName(ctx, input.uploadId)
-    checkPartClaims(ctx)
+    checkPartIntegrityHeaders(ctx)
     const upload = await ctx.store.uploads.find(name)
     checkUploadKey(upload, input.customerKey, true)
     checkSameSealing(upload, ctx.request)
     const declared = declaredChecksum(upload)
     if (declared !== undefined) requirePartChecksum(ctx, declared)
-    const claims = claimsOf(ctx.request, ctx.body, declared?.algorithm)
+    const checks = integrityChecks(ctx.request, ctx.body, declared?.algorithm)
     const summed: Header[] = []
     const part = await ctx.store.uploads.putPart({
       ...name,
@@ -35,10 +35,10 @@ export const UploadPart = operation({
         ? {}
         : { customerKey: input.customerKey.key, customerKeyMd5: input.customerKey.md5 }),
       inspection: {
-        update: chunk => claims.update(chunk),
-        abandon: () => claims.abandon(),
+        update: chunk => checks.update(chunk),
+        abandon: () => checks.abandon(),
         async end(md5) {
-          const checksum = await claims.end(md5)
+          const checksum = await checks.end(md5)
           if (checksum !== undefined) summed.push([checksumHeader(checksum.algorithm), checksum.value])
           return checksum
         },

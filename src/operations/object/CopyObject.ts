@@ -6,7 +6,7 @@ import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { encryptionInfo } from '../../store/keys/content-keys.ts'
 import type { OperationContext } from '../context.ts'
-import { maybe, writeCondition } from '../inputs.ts'
+import { maybe, writePrecondition } from '../inputs.ts'
 import { directive, refuseBody, writeChecksum } from '../multipart/uploads.ts'
 import { operation } from '../operation.ts'
 import { checkLock, newObjectInputs, newObjectPermissions, newVersionHeaders, ownership, tagSet } from './attributes.ts'
@@ -30,7 +30,7 @@ const input = {
   metadataDirective: directive('metadata-directive', 'InvalidArgument'),
   taggingDirective: directive('tagging-directive', 'InvalidArgument'),
   algorithm: maybe.header(':checksum-algorithm', checksumAlgorithm),
-  condition: writeCondition,
+  precondition: writePrecondition,
 }
 
 type Read = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
@@ -99,7 +99,7 @@ export const CopyObject = operation({
         // P27. The lock comes from the request, never from the source.
         lock,
         // R50. The commit evaluates the conditions on the target.
-        condition: said.condition,
+        precondition: said.precondition,
         check(source) {
           checkSource(said.conditions, sourceKey !== undefined, source)
           checkSourceSize(ctx, source.size)

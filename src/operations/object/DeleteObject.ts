@@ -1,4 +1,4 @@
-import { maybe, versionId, writeCondition } from '../inputs.ts'
+import { maybe, versionId, writePrecondition } from '../inputs.ts'
 import { operation, requiresForVersion } from '../operation.ts'
 import { versionIdHeader } from './attributes.ts'
 import { checkBypassApplies, ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
@@ -12,16 +12,16 @@ export const DeleteObject = operation({
   permission: requiresForVersion('DeleteObject', 'DeleteObjectVersion'),
   input: {
     versionId,
-    condition: writeCondition,
+    precondition: writePrecondition,
     ifModifiedAt: maybe.header(MODIFIED_AT, ifModifiedAt),
     ifSize: maybe.header(SIZE, ifSize),
   },
   evaluates: [MODIFIED_AT, SIZE],
   async run(ctx, { versionId, ifModifiedAt, ifSize, ...said }) {
-    const condition = { ...said.condition, ifModifiedAt, ifSize }
+    const precondition = { ...said.precondition, ifModifiedAt, ifSize }
     checkBypassApplies(ctx)
     const bypass = wantsBypass(ctx) && (await ctx.isAllowed('BypassGovernanceRetention'))
-    const { marker, removed } = await removeOne(ctx, { name: ctx.target, condition, bypass })
+    const { marker, removed } = await removeOne(ctx, { name: ctx.target, precondition, bypass })
     const isMarker = marker !== undefined || removed?.marker === true
     const named = versionId === undefined ? undefined : { id: versionId }
     return {

@@ -63,8 +63,8 @@ async function remove(ctx: OperationContext, wanted: Wanted, asksBypass: boolean
     const bypass = asksBypass && (await ctx.isAllowed('BypassGovernanceRetention', name))
     const ifMatch = wanted.etag === undefined ? undefined : [bareEtag(wanted.etag)]
     const { ifModifiedAt, ifSize } = wanted
-    const condition = { ifMatch, ifNoneMatch: undefined, ifModifiedAt, ifSize }
-    return { removed: await removeOne(ctx, { name, condition, bypass }) }
+    const precondition = { ifMatch, ifNoneMatch: undefined, ifModifiedAt, ifSize }
+    return { removed: await removeOne(ctx, { name, precondition, bypass }) }
   } catch (error) {
     const fault = faultOf(error)
     if (fault === undefined) throw error

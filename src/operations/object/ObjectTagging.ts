@@ -1,7 +1,7 @@
 /** G13. Reads, replaces and removes the tags of an object. A lock does not protect them (R40). */
 import { conditionsFromTags, KEYS_FROM_TAGS } from '../../rules/access/condition-values.ts'
 import { readTagDocument, tagDocument } from '../../rules/tags.ts'
-import { checkClaims } from '../integrity.ts'
+import { checkIntegrityHeaders } from '../integrity.ts'
 import { operation, requiresForVersion } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 import { versionIdHeader } from './attributes.ts'
@@ -24,7 +24,7 @@ export const PutObjectTagging = operation({
   deferredKeys: KEYS_FROM_TAGS,
   input: {},
   async run(ctx) {
-    checkClaims(ctx)
+    checkIntegrityHeaders(ctx)
     await ctx.store.objects.head(ctx.target)
     const tags = readXml(await wholeBody(ctx, { proof: 'none' }), root => readTagDocument(root, 'object'))
     await ctx.authorizeDeferred(conditionsFromTags(tags))

@@ -2,7 +2,7 @@ import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { Version } from '../../model/version.ts'
 import { quotedEtag } from '../../rules/conditional-requests.ts'
 import type { Header, OperationContext } from '../context.ts'
-import { writeCondition } from '../inputs.ts'
+import { writePrecondition } from '../inputs.ts'
 import { type OperationResponse, operation } from '../operation.ts'
 import { checksumHeaders, newObjectInputs, newObjectPermissions, newVersionHeaders, tagSet } from './attributes.ts'
 import { putObject } from './PutObject.ts'
@@ -45,7 +45,7 @@ export const PostObject = operation({
   permission: newObjectPermissions,
   takesForm: true,
   createsObject: true,
-  input: { ...newObjectInputs, tags: tagSet, condition: writeCondition },
+  input: { ...newObjectInputs, tags: tagSet, precondition: writePrecondition },
   async run(ctx, said) {
     return answered(ctx, await putObject(ctx, said, undefined))
   },

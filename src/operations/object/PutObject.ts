@@ -4,8 +4,8 @@ import { headerName } from '../../rules/access/names.ts'
 import { checksumAlgorithm } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { OperationContext, RequestView } from '../context.ts'
-import { writeCondition } from '../inputs.ts'
-import { checkClaims, claimsOf } from '../integrity.ts'
+import { writePrecondition } from '../inputs.ts'
+import { checkIntegrityHeaders, integrityChecks } from '../integrity.ts'
 import { operation } from '../operation.ts'
 import {
   checkLock,
@@ -34,18 +34,18 @@ export function refuseMissingSource(request: RequestView): void {
   throw new Fault('InvalidRequest', { reason: `${sent} requires ${missing}.` })
 }
 
-const input = { ...newObjectInputs, tags: tagSet, condition: writeCondition }
+const input = { ...newObjectInputs, tags: tagSet, precondition: writePrecondition }
 
 type Said = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
 
 /** Stores the body as one object, for PutObject and PostObject. */
 export async function putObject(ctx: OperationContext, all: Said, bytesExpected: number | undefined): Promise<Version> {
-  const { sealing, lock, condition, headers, metadata, tags, redirect, storageClass } = all
+  const { sealing, lock, precondition, headers, metadata, tags, redirect, storageClass } = all
   const { owner, grants } = ownership(ctx)
   checkLock(ctx, lock)
-  checkClaims(ctx)
+  checkIntegrityHeaders(ctx)
   const asked = ctx.request.header(':checksum-algorithm')
-  const inspection = claimsOf(ctx.request, ctx.body, asked === undefined ? undefined : checksumAlgorithm(asked))
+  const inspection = integrityChecks(ctx.request, ctx.body, asked === undefined ? undefined : checksumAlgorithm(asked))
   // A locked object cannot be replaced, so its bytes must be verified.
   const isRetained = lock.retention !== undefined || ctx.bucket.defaultRetention !== undefined
   if ((isRetained || lock.hold !== undefined) && !inspection.proven) {
@@ -63,7 +63,7 @@ export async function putObject(ctx: OperationContext, all: Said, bytesExpected:
     attributes: { headers, metadata, tags, grants, redirect, storageClass },
     lock,
     encryption,
-    condition,
+    precondition,
     inspection,
   })
 }

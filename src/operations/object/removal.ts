@@ -41,18 +41,21 @@ export function ifSize(value: string, name: string): number {
 
 interface RemovalInput {
   readonly name: ObjectName
-  readonly condition: RemovalPrecondition
+  readonly precondition: RemovalPrecondition
   /** Requested, and permitted for this object. */
   readonly bypass: boolean
 }
 
-export const removeOne = (ctx: OperationContext, { name, condition, bypass }: RemovalInput): Promise<RemovalResult> =>
+export const removeOne = (
+  ctx: OperationContext,
+  { name, precondition, bypass }: RemovalInput,
+): Promise<RemovalResult> =>
   ctx.store.objects.remove({
     bucket: name.bucket,
     key: name.key,
     versionId: name.versionId,
     owner: ctx.callerId,
-    condition: { ...condition, ifNoneMatch: undefined },
+    precondition: { ...precondition, ifNoneMatch: undefined },
     allowance: { bypass },
     keepHeld: ctx.behavior.keepHeld,
   })

@@ -50,7 +50,7 @@ interface IngestOptions {
   readonly digests: readonly RunningDigest[]
   /** Larger bodies are rejected. */
   readonly bytesMax: number
-  /** The announced size, if any. */
+  /** The declared size, if any. */
   readonly bytesExpected?: number | undefined
   /** Parts become slices of an object later, so they are never inlined. */
   readonly mayInline: boolean

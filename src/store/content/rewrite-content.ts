@@ -68,7 +68,7 @@ function rewriteWhole(objects: Objects, request: RewriteRequest, handle: ObjectH
     ...(keepsTag(source, request.encryption) ? { etag: source.etag } : {}),
     ...(request.lock === undefined ? {} : { lock: request.lock }),
     ...(request.encryption === undefined ? {} : { encryption: request.encryption }),
-    ...(request.condition === undefined ? {} : { condition: request.condition }),
+    ...(request.precondition === undefined ? {} : { precondition: request.precondition }),
   })
 }
 
@@ -103,7 +103,7 @@ async function rewriteParts(
       transactRecordingLock(context, { ...to, lock }, async tx => {
         const bucket = await bucketForWrite(tx, to.bucket)
         const head = await readHead(tx, bucket, to.key)
-        checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+        checkPrecondition(request.precondition ?? ALWAYS, head.current?.version.etag)
         draft.addRecords(tx, parts.filter(part => part.slices.length > 0).length)
         const now = context.clock.now()
         const version = {

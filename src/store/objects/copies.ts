@@ -96,7 +96,7 @@ export class Copies {
   /** Checks everything that can be refused without reading bytes. */
   async #readBasis(
     tx: Transaction,
-    { from, to, check, customerKey, condition = ALWAYS }: CopyRequest,
+    { from, to, check, customerKey, precondition = ALWAYS }: CopyRequest,
   ): Promise<CopyBasis> {
     const fromBucket = await bucketForRead(tx, from.bucket)
     const { version: source } = await requireVersion(tx, await readHead(tx, fromBucket, from.key), from.versionId)
@@ -109,7 +109,7 @@ export class Copies {
     }
     const bucket = await bucketForWrite(tx, to.bucket)
     const head = await readHead(tx, bucket, to.key)
-    checkPrecondition(condition, head.current?.version.etag)
+    checkPrecondition(precondition, head.current?.version.etag)
     return { source, bucket, head }
   }
 

@@ -17,7 +17,7 @@ export interface CopyRequest {
   readonly lock?: Lock
   /** Runs inside the transaction and may refuse the source. */
   readonly check?: (source: Version) => void
-  readonly condition?: Precondition
+  readonly precondition?: Precondition
   /** R52. Requests a full-object checksum by this algorithm, whatever the source has. */
   readonly algorithm?: ChecksumAlgorithm
   /** Called before bytes are read, after every check that does not need them. */

@@ -63,7 +63,7 @@ interface PutRequest {
   readonly attributes?: Attributes
   readonly lock?: Lock
   readonly encryption?: KeyChoice | undefined
-  readonly condition?: Precondition
+  readonly precondition?: Precondition
   readonly inspection?: BodyInspector
   /** The entity tag, if already known: that of the object these bytes are copied from. */
   readonly etag?: string
@@ -71,7 +71,7 @@ interface PutRequest {
 
 interface RemoveRequest extends VersionSelector {
   readonly allowance?: RemovalRights
-  readonly condition?: RemovalPrecondition
+  readonly precondition?: RemovalPrecondition
   readonly owner: string
   /** Refuses to hide a held version behind a delete marker. */
   readonly keepHeld?: boolean
@@ -106,7 +106,7 @@ export class Objects {
     })
     return withDraft(draft, async () => {
       const { digest, checksum } = await inspectBody(md5, inspection).catch(async (error: unknown) => {
-        await this.checkCondition(request, request.condition)
+        await this.checkEarly(request, request.precondition)
         throw error
       })
       const etag = request.etag ?? etagOf(context, digest, request.encryption)
@@ -115,7 +115,7 @@ export class Objects {
         await prefetchHead(tx, name, key)
         const bucket = await bucketForWrite(tx, name)
         const get = await readHead(tx, bucket, key)
-        checkPrecondition(request.condition ?? ALWAYS, get.current?.version.etag)
+        checkPrecondition(request.precondition ?? ALWAYS, get.current?.version.etag)
         draft.addRecords(tx)
         const now = context.clock.now()
         const version = {
@@ -137,11 +137,11 @@ export class Objects {
   }
 
   /** R92–R94. Checks the precondition early; the commit checks it again. */
-  async checkCondition({ bucket: name, key }: VersionSelector, condition: Precondition = ALWAYS): Promise<void> {
-    if (condition.ifMatch === undefined && condition.ifNoneMatch === undefined) return
+  async checkEarly({ bucket: name, key }: VersionSelector, precondition: Precondition = ALWAYS): Promise<void> {
+    if (precondition.ifMatch === undefined && precondition.ifNoneMatch === undefined) return
     await transact(this.#context, async tx => {
       const head = await readHead(tx, await bucketForRead(tx, name), key)
-      checkPrecondition(condition, head.current?.version.etag)
+      checkPrecondition(precondition, head.current?.version.etag)
     })
   }
 
@@ -199,7 +199,7 @@ export class Objects {
     const bucket = await bucketForWrite(tx, request.bucket)
     const head = await readHead(tx, bucket, key)
     const target = await locate(tx, head, request.versionId)
-    checkRemoval(request.condition ?? ALWAYS, target?.version)
+    checkRemoval(request.precondition ?? ALWAYS, target?.version)
     if (request.versionId !== undefined || bucket.versioning === 'off') {
       if (target === undefined) return { marker: undefined, removed: undefined }
       const { id, lock } = target.version

@@ -38,7 +38,7 @@ const FORGET_PAGE = 200
 
 interface CompleteRequest extends UploadName {
   readonly parts: readonly ListedPart[]
-  readonly condition?: Precondition
+  readonly precondition?: Precondition
   /** The customer's key of the upload, needed only to read the assembled bytes. */
   readonly customerKey?: Buffer
   /** Checks the assembled object and may refuse it; returns the checksum to store. `read` streams its bytes. */
@@ -90,7 +90,7 @@ export class Completion {
     const context = this.#context
     const content = { kind: 'slices' as const, slices: parts.flatMap(part => part.slices) }
     const contentKey = await contentKeyOf(context, upload.encryption, request.customerKey)
-    // The commit checks the condition again; failing early avoids the read.
+    // The commit checks the precondition again; failing early avoids the read.
     await transact(context, tx => headFor(tx, request))
     request.beforeRead?.(upload)
     yield* readContent(context, content, contentKey, 0, size)
@@ -119,16 +119,16 @@ export class Completion {
   /** R35, R90, D4. Undefined when a part was stored meanwhile and the parts must be read again. */
   async #publish(
     request: CompleteRequest,
-    { upload: announced, storedBytes }: { readonly upload: Upload; readonly storedBytes: number },
+    { upload: completing, storedBytes }: { readonly upload: Upload; readonly storedBytes: number },
     assembly: Assembly,
     checksum: Checksum | undefined,
   ): Promise<Version | undefined> {
     const context = this.#context
     const depth = await this.#depth(assembly.parts)
     return withContentPages(context, assembly.parts, name =>
-      transactRecordingLock(context, { ...request, lock: announced.lock }, async tx => {
+      transactRecordingLock(context, { ...request, lock: completing.lock }, async tx => {
         const upload = await requireUpload(tx, request)
-        if (!isStillCompleting(upload, announced)) return undefined
+        if (!isStillCompleting(upload, completing)) return undefined
         const { bucket, head } = await headFor(tx, request)
         const content = await name(tx, { size: assembly.size, depth, sums: checksum?.algorithm })
         tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))
@@ -166,11 +166,11 @@ export class Completion {
   }
 }
 
-/** R92–R94. The head the object is published on, if the condition holds. */
+/** R92–R94. The head the object is published on, if the precondition holds. */
 async function headFor(tx: Transaction, request: CompleteRequest): Promise<{ bucket: Bucket; head: KeyHead }> {
   const bucket = await bucketForWrite(tx, request.bucket)
   const head = await readHead(tx, bucket, request.key)
-  checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+  checkPrecondition(request.precondition ?? ALWAYS, head.current?.version.etag)
   return { bucket, head }
 }
 

@@ -57,19 +57,19 @@ const put = (tx: Transaction, upload: Upload): void =>
 /** From here on storing a part changes the upload's record, so that the commit that ends the upload fails. */
 export function markCompleting(tx: Transaction, upload: Upload): Upload {
   if (upload.completing) return upload
-  const announced = { ...upload, completing: true }
-  put(tx, announced)
-  return announced
+  const completing = { ...upload, completing: true }
+  put(tx, completing)
+  return completing
 }
 
-/** Revokes an announced end, because a part is being stored. */
+/** Ends a completion that has begun, because a part is being stored. */
 export function clearCompleting(tx: Transaction, upload: Upload): void {
   if (upload.completing) put(tx, { ...upload, completing: false, round: upload.round + 1 })
 }
 
-/** False when a part was stored since, even if the end was announced again after that. */
-export const isStillCompleting = (upload: Upload, announced: Upload): boolean =>
-  upload.completing && upload.round === announced.round
+/** False when a part was stored since, even if the completion began again after that. */
+export const isStillCompleting = (upload: Upload, completing: Upload): boolean =>
+  upload.completing && upload.round === completing.round
 
 export async function storedParts({ meta }: StoreContext, upload: Upload): Promise<Map<number, Part>> {
   const out = new Map<number, Part>()
@@ -100,11 +100,11 @@ type ConfirmAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Promise<T>
  */
 export async function abortUpload(context: StoreContext, decideAbort: ConfirmAbort): Promise<boolean> {
   for (let tries = 0; tries < ABORT_TRIES_MAX; tries++) {
-    const announced = await decideAbort(async (tx, upload) => markCompleting(tx, upload))
-    if (announced === undefined) return false
-    const bytes = bytesOfParts(await storedParts(context, announced))
+    const completing = await decideAbort(async (tx, upload) => markCompleting(tx, upload))
+    if (completing === undefined) return false
+    const bytes = bytesOfParts(await storedParts(context, completing))
     const outcome = await decideAbort(async (tx, upload) => {
-      if (!isStillCompleting(upload, announced)) return 'again'
+      if (!isStillCompleting(upload, completing)) return 'again'
       tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))
       addGarbage(context, tx, { kind: 'parts', upload: upload.id, taken: EMPTY })
       countUpload(tx.usageOf((await bucketOfUpload(context, upload)).id), bytes, -1)

@@ -21,7 +21,7 @@ import {
   type Timestamp,
 } from './signing.ts'
 
-interface ClaimedScope {
+interface ParsedCredential {
   readonly accessKey: string
   readonly date: string
   readonly region: string
@@ -30,7 +30,7 @@ interface ClaimedScope {
 }
 
 export interface ParsedSignature {
-  readonly scope: ClaimedScope
+  readonly scope: ParsedCredential
   readonly timestamp: Timestamp
   readonly signedHeaders: SignedHeaders
   readonly signature: string
@@ -43,7 +43,7 @@ export interface ParsedSignature {
 }
 
 /** `key/date/region/service/terminator`. */
-export function claimedScope(credential: string): ClaimedScope | undefined {
+export function parseCredential(credential: string): ParsedCredential | undefined {
   const parts = credential.split('/', 6)
   if (parts.length !== 5 || parts.includes('')) return undefined
   const [accessKey, date, region, service, terminator] = parts as [string, string, string, string, string]
@@ -92,7 +92,7 @@ const partsMalformed = (): Fault => headerMalformed(`it must have ${PARTS.join('
 /** A parsed Authorization header. */
 interface Authorization {
   readonly scheme: Scheme
-  readonly scope: ClaimedScope
+  readonly scope: ParsedCredential
   readonly signedHeaders: SignedHeaders
   readonly signature: string
 }
@@ -103,18 +103,18 @@ function readAuthorization(text: string, scheme: Scheme): Authorization {
   if (!text.startsWith(algorithm) || (text[algorithm.length] ?? ' ') !== ' ') throw otherAuthorization(text, scheme)
   if (text.length === algorithm.length) throw otherAuthorization(text, scheme)
   const [credential, signedHeaders, signature] = authorizationParts(text.slice(algorithm.length + 1))
-  const scope = claimedScope(credential)
+  const scope = parseCredential(credential)
   if (scope === undefined) throw headerMalformed(expectedCredential(scheme))
   return { scheme, scope, signedHeaders: signedHeadersIn(signedHeaders), signature }
 }
 
 /** The credential a request names, even if the rest of its signature is malformed. */
-export function claimedCredential(request: RawRequest, scheme: Scheme): ClaimedScope | undefined {
+export function requestedCredential(request: RawRequest, scheme: Scheme): ParsedCredential | undefined {
   const [authorization] = headerValues(request, 'authorization')
   if (authorization === undefined) {
     const pairs = canonicalPairs(splitTarget(request.target).query)
     const found = pairs.find(({ name }) => name === `${scheme.queryPrefix}Credential`)
-    return found && claimedScope(decodeCanonical(found.value))
+    return found && parseCredential(decodeCanonical(found.value))
   }
   try {
     return readAuthorization(authorization, scheme).scope
@@ -144,7 +144,7 @@ function authorizationOf(text: string, scheme: Scheme): Authorization {
   return read
 }
 
-export function headerClaim(authorization: string, fields: HeaderFields, scheme: Scheme): ParsedSignature {
+export function parseHeaderSignature(authorization: string, fields: HeaderFields, scheme: Scheme): ParsedSignature {
   const { scope, signedHeaders, signature } = authorizationOf(authorization, scheme)
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   if (contentHash === undefined) {
@@ -224,7 +224,11 @@ function expiresSeconds(text: string, name: string): number {
   return seconds
 }
 
-export function queryClaim(pairs: readonly QueryPair[], fields: HeaderFields, scheme: Scheme): ParsedSignature {
+export function parseQuerySignature(
+  pairs: readonly QueryPair[],
+  fields: HeaderFields,
+  scheme: Scheme,
+): ParsedSignature {
   const find = (word: string): string | undefined => {
     const found = pairs.filter(({ name }) => name === scheme.queryPrefix + word)
     if (found.length > 1) throw queryMalformed(`${scheme.queryPrefix}${word} must not be specified more than once`)
@@ -242,7 +246,7 @@ export function queryClaim(pairs: readonly QueryPair[], fields: HeaderFields, sc
   if (take('Algorithm') !== scheme.algorithm) {
     throw queryMalformed(`${scheme.queryPrefix}Algorithm only supports "${scheme.algorithm}"`)
   }
-  const scope = claimedScope(take('Credential'))
+  const scope = parseCredential(take('Credential'))
   if (scope === undefined) throw queryMalformed(`Error parsing the Credential; ${expectedCredential(scheme)}`)
   const timestamp = basicTimestamp(take('Date'))
   if (timestamp === undefined) {
