@@ -106,8 +106,8 @@ const parametersOf = (query: string): Parameter[] =>
       return { name: decoded(piece.slice(0, equals)), value: decoded(piece.slice(equals + 1)) }
     })
 
-export function authenticateV2(asked: RequestV2, by: Authentication): MaybePromise<Authenticated> {
-  const parameters = parametersOf(queryIn(by.scheme, asked.query))
+export function authenticateV2(sent: RequestV2, by: Authentication): MaybePromise<Authenticated> {
+  const parameters = parametersOf(queryIn(by.scheme, sent.query))
   const given = (name: string): string | undefined => parameters.find(one => one.name === name)?.value
   const [accessKey, signature, expires] = ['AWSAccessKeyId', 'Signature', 'Expires'].map(given)
   if (accessKey === undefined || signature === undefined || expires === undefined) {
@@ -116,15 +116,15 @@ export function authenticateV2(asked: RequestV2, by: Authentication): MaybePromi
     })
   }
   checkExpires(expires, by.now)
-  const payload = payloadOf(asked.fields, by)
-  const headers = extensionHeaders(asked.request, parameters)
+  const payload = payloadOf(sent.fields, by)
+  const headers = extensionHeaders(sent.request, parameters)
   if (headers.has(`${by.scheme.headerPrefix}security-token`)) throw authFault('InvalidToken', {})
   const verified = (credential: Credential): Authenticated => {
     const text = (path: string, shown: ReadonlyMap<string, string> = headers): string =>
-      stringToSign(asked, { expires, parameters, headers: shown, resource: (by.hostBucket ?? '') + path })
+      stringToSign(sent, { expires, parameters, headers: shown, resource: (by.hostBucket ?? '') + path })
     const isSigned = (path: string): boolean => isSignatureV2(credential.secretKey, text(path), signature)
-    if (!spellings(asked.path, by.hostBucket ?? '').some(isSigned)) {
-      throw mismatch(accessKey, signature, text(asked.path, withoutSecrets(headers)))
+    if (!spellings(sent.path, by.hostBucket ?? '').some(isSigned)) {
+      throw mismatch(accessKey, signature, text(sent.path, withoutSecrets(headers)))
     }
     return { caller: callerOf(credential), payload, region: by.region, signatureVersion: 'AWS' }
   }

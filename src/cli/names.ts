@@ -75,7 +75,7 @@ export function namesFor(call: (before: Before) => Where): NamesOf {
     const ask = ASKED[placeholder]
     if (ask === undefined) return own
     const admin = await runningServer(call(before)).catch(() => undefined)
-    const asked = admin === undefined ? [] : await ask(admin, before).catch(() => [])
-    return [...own, ...asked.filter(({ word }) => own.every(one => one.word !== word))]
+    const fetched = admin === undefined ? [] : await ask(admin, before).catch(() => [])
+    return [...own, ...fetched.filter(({ word }) => own.every(one => one.word !== word))]
   }
 }

@@ -181,11 +181,13 @@ export class Keyring {
     if (name !== undefined && what !== 'named') throw new TypeError('only named keys have names')
     const newest = ({ names, ...keys }: KeyringContents): number =>
       name === undefined ? keys[what].length : names.get(name)!.version
-    const told = before && ((next: KeyringContents) => before(newest(next)))
+    const beforeChange = before && ((next: KeyringContents) => before(newest(next)))
     if (name !== undefined) {
-      return newest(await this.#changeName(name, state => ({ ...state, version: state.version + 1 }), told))
+      return newest(await this.#changeName(name, state => ({ ...state, version: state.version + 1 }), beforeChange))
     }
-    return newest(await this.#change(now => ({ [what]: [...now[what], this.#home.random.bytes(KEY_BYTES)] }), told))
+    return newest(
+      await this.#change(now => ({ [what]: [...now[what], this.#home.random.bytes(KEY_BYTES)] }), beforeChange),
+    )
   }
 
   /** Creates the keys of these names that do not exist. */

@@ -30,7 +30,7 @@ async function rulesOf(facts: AccessFacts, bucket: string): Promise<Rules> {
   }
 }
 
-const asked = (text: string | undefined): string[] =>
+const headerNames = (text: string | undefined): string[] =>
   (text ?? '')
     .split(',')
     .map(name => name.trim().toLowerCase())
@@ -73,7 +73,7 @@ export async function preflight(
   if (rules === 'no rules') {
     throw new Fault('AccessForbidden', { ...place, reason: 'CORSResponse: CORS is not enabled for this bucket.' })
   }
-  const headers = allowHeaders(rules, { origin, method, headers: asked(request.header(HEADERS)) })
+  const headers = allowHeaders(rules, { origin, method, headers: headerNames(request.header(HEADERS)) })
   if (headers === undefined) throw new Fault('AccessForbidden', { ...place, reason: REFUSED })
   return headers
 }

@@ -235,7 +235,7 @@ export const mixedDialects = (): Fault =>
 /** Texts name headers with the svc prefix; a dialect's reader gets its own names. */
 export function inDialect(dialect: Dialect, text: string): string {
   if (!text.includes(NATIVE_PREFIX)) return text
-  let told = text
-  for (const [neutral, wire] of dialect.odd) told = told.replaceAll(NATIVE_PREFIX + neutral, wire)
-  return dialect.prefix === NATIVE_PREFIX ? told : told.replaceAll(NATIVE_PREFIX, dialect.prefix)
+  let spelled = text
+  for (const [neutral, wire] of dialect.odd) spelled = spelled.replaceAll(NATIVE_PREFIX + neutral, wire)
+  return dialect.prefix === NATIVE_PREFIX ? spelled : spelled.replaceAll(NATIVE_PREFIX, dialect.prefix)
 }

@@ -47,7 +47,14 @@ function actionOf(text: string, versionId: string | undefined): Action {
   return BY_FOLDED.get(foldCase(action.replace('Object', 'ObjectVersion'))) ?? action
 }
 
-function askedOf({ as, action: text, bucket, key, versionId, bypass = false }: ExplainQuestion): ExplainedRequest {
+function explainedRequest({
+  as,
+  action: text,
+  bucket,
+  key,
+  versionId,
+  bypass = false,
+}: ExplainQuestion): ExplainedRequest {
   const action = actionOf(text, versionId)
   const { on } = actionFacts(action)
   if (on !== 'service' && bucket === undefined) throw bad('bucket', '', 'This action is about a bucket')
@@ -80,15 +87,15 @@ export class Explainer {
 
   async explain(question: ExplainQuestion): Promise<Explanation> {
     const { facts, accounts } = this.#parts
-    const asked = askedOf(question)
-    const { action, bucket: name, key, versionId } = asked
+    const explained = explainedRequest(question)
+    const { action, bucket: name, key, versionId } = explained
     const { on, authorizedBy } = actionFacts(action)
     const bucket = name === undefined || action === 'CreateBucket' ? undefined : await facts.bucket(name)
     const policy = bucket?.documents.includes('policy') ? await facts.document(bucket.name, 'policy') : undefined
     const object = { bucket: name ?? '', key: key ?? '', versionId }
     const isStored = on === 'object' && authorizedBy === 'object'
     const request = {
-      caller: asked.as,
+      caller: explained.as,
       action,
       resource: on === 'service' ? {} : key === undefined ? { bucket: object.bucket } : { bucket: object.bucket, key },
       bucket: bucket === undefined ? undefined : bucketFacts(bucket, policy, accounts),
@@ -96,12 +103,12 @@ export class Explainer {
       context: this.#context(question, versionId),
     }
     const isMissing = isStored && request.object === undefined
-    return explanationOf(asked, {
+    return explanationOf(explained, {
       ...judged(request, isMissing),
       isMissing,
       lock: LOCKS_MATTER.includes(action) && bucket?.lockEnabled === true ? await this.#parts.lock(object) : undefined,
       mayBypass: on === 'object' && evaluate({ ...request, action: 'BypassGovernanceRetention' }).allowed,
-      notes: notesOf(asked, bucket),
+      notes: notesOf(explained, bucket),
     })
   }
 

@@ -51,7 +51,7 @@ interface Row {
   readonly operation: Operation
   readonly needs: readonly { readonly name: string; readonly isHeader: boolean; readonly value: string | undefined }[]
   /** The names of its requirements, query names without their mark. */
-  readonly asked: ReadonlySet<string>
+  readonly names: ReadonlySet<string>
 }
 
 function rowOf(operation: Operation): Row {
@@ -60,7 +60,7 @@ function rowOf(operation: Operation): Row {
     const [name = '', value] = isHeader ? [need] : need.slice(1).split('=')
     return { name, isHeader, value }
   })
-  return { operation, needs, asked: new Set(needs.map(({ name }) => name)) }
+  return { operation, needs, names: new Set(needs.map(({ name }) => name)) }
 }
 
 const areMet = ({ needs }: Row, request: DecodedRequest): boolean => {
@@ -149,8 +149,8 @@ function sameNeeds(a: Operation, b: Operation): boolean {
 }
 
 /** A sub-resource that the operation does not require belongs to another one: never fall back to a plain GET or PUT. */
-function leavesOut({ asked }: Row, known: ReadonlySet<string>, request: DecodedRequest): boolean {
-  for (const name of request.queryNames) if (known.has(name) && !asked.has(name) && !PLAIN.has(name)) return true
+function leavesOut({ names }: Row, known: ReadonlySet<string>, request: DecodedRequest): boolean {
+  for (const name of request.queryNames) if (known.has(name) && !names.has(name) && !PLAIN.has(name)) return true
   return false
 }
 

@@ -162,8 +162,8 @@ async function inPlaceOf(
   if (pages.errorKey === undefined || status >= 500) throw fault
   const document = await fetch({ method: request.method, headers }, pages.errorKey).catch(faultIn)
   if (document instanceof Fault) throw fault
-  const said = (document.headers ?? []).filter(([name]) => OF_ERRORS.has(name))
-  return { ...document, status, headers: [...said, ...headersOf(fault), ...errorHeaders(fault, dialect)] }
+  const ownHeaders = (document.headers ?? []).filter(([name]) => OF_ERRORS.has(name))
+  return { ...document, status, headers: [...ownHeaders, ...headersOf(fault), ...errorHeaders(fault, dialect)] }
 }
 
 /** The error code for programs, beside the HTML page. Visitors sign nothing, so both dialects are sent. */

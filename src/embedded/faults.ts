@@ -13,11 +13,11 @@ type Answer = (incoming: Exchange) => Promise<RequestState>
 const isLike = (text: string, wanted: string | RegExp | undefined): boolean =>
   wanted === undefined || (typeof wanted === 'string' ? text === wanted : text.search(wanted) >= 0)
 
-const isMatch = (asked: InterceptedRequest, { operation, method, bucket, key }: FaultMatch): boolean =>
-  isLike(asked.operation, operation) &&
-  isLike(asked.method, method?.toUpperCase()) &&
-  isLike(asked.bucket, bucket) &&
-  isLike(asked.key, key)
+const isMatch = (request: InterceptedRequest, { operation, method, bucket, key }: FaultMatch): boolean =>
+  isLike(request.operation, operation) &&
+  isLike(request.method, method?.toUpperCase()) &&
+  isLike(request.bucket, bucket) &&
+  isLike(request.key, key)
 
 class Injected {
   readonly rule: FaultRule
@@ -27,9 +27,9 @@ class Injected {
     this.rule = { ...rule, match: { ...rule.match } }
   }
 
-  takes(asked: InterceptedRequest): boolean {
+  takes(request: InterceptedRequest): boolean {
     const { match = {}, times = Number.POSITIVE_INFINITY } = this.rule
-    if (this.hits >= times || !isMatch(asked, match)) return false
+    if (this.hits >= times || !isMatch(request, match)) return false
     this.hits++
     return true
   }
@@ -79,9 +79,9 @@ export class FaultList {
   /** Whether the current request must find the disk full. */
   readonly isDiskFull = (): boolean => this.#onFullDisk.getStore() === true
 
-  readonly interfere: FaultInjector = (asked, incoming, answer) => {
+  readonly interfere: FaultInjector = (request, incoming, answer) => {
     for (const injected of this.#injected) {
-      if (injected.takes(asked)) return this.#apply(injected.rule.fault, incoming, answer)
+      if (injected.takes(request)) return this.#apply(injected.rule.fault, incoming, answer)
     }
     return answer(incoming)
   }

@@ -41,8 +41,8 @@ interface DeclaredChecksums {
 }
 
 function noChecksumSent(): Fault {
-  const [asked, value, trailer] = ['sdk-checksum-algorithm', 'checksum-', 'trailer'].map(headerName)
-  const reason = `${asked} specified, but no corresponding ${value}* or ${trailer} headers were found.`
+  const [algorithm, value, trailer] = ['sdk-checksum-algorithm', 'checksum-', 'trailer'].map(headerName)
+  const reason = `${algorithm} specified, but no corresponding ${value}* or ${trailer} headers were found.`
   return new Fault('InvalidRequest', { reason })
 }
 
@@ -133,8 +133,8 @@ const NOTHING = createHash('md5').digest()
 
 /** R104, for a request without a body. */
 export function checkEmptyBody(request: RequestView): void {
-  const said = request.header('content-md5')
-  if (said !== undefined) checkContentMd5(decodeContentMd5(said), NOTHING)
+  const contentMd5 = request.header('content-md5')
+  if (contentMd5 !== undefined) checkContentMd5(decodeContentMd5(contentMd5), NOTHING)
 }
 
 /**
@@ -149,9 +149,9 @@ export function checkUnreadBody(
   if (method === 'PUT' || method === 'POST') return undefined
   const isQuestion = method !== 'DELETE'
   if (isQuestion && (body.length ?? 0) > 0) return undefined
-  const said = isQuestion ? undefined : request.header('content-md5')
-  if (said === undefined) return body.mayDiffer ? passOver(body, undefined) : undefined
-  return passOver(body, decodeContentMd5(said))
+  const contentMd5 = isQuestion ? undefined : request.header('content-md5')
+  if (contentMd5 === undefined) return body.mayDiffer ? passOver(body, undefined) : undefined
+  return passOver(body, decodeContentMd5(contentMd5))
 }
 
 async function passOver({ stream, length }: IncomingBody, sent: Buffer | undefined): Promise<void> {

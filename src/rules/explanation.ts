@@ -48,7 +48,7 @@ interface ExplanationInput {
 }
 
 export interface Explanation extends ExplanationInput {
-  readonly asked: ExplainedRequest
+  readonly request: ExplainedRequest
   readonly verdict: 'allowed' | 'refused' | 'depends'
   readonly because: 'access' | 'lock' | 'missing'
   readonly stoppedBy: LockRefusal | undefined
@@ -64,10 +64,10 @@ function refusalOf(
   return action === 'DeleteObjectVersion' ? mayRemove(lock.lock, lock.now, bypass && mayBypass) : undefined
 }
 
-export function explanationOf(asked: ExplainedRequest, findings: ExplanationInput): Explanation {
-  const stoppedBy = refusalOf(asked, findings)
+export function explanationOf(request: ExplainedRequest, findings: ExplanationInput): Explanation {
+  const stoppedBy = refusalOf(request, findings)
   const { access, dependsOn, isMissing } = findings
-  const base = { ...findings, asked, stoppedBy }
+  const base = { ...findings, request, stoppedBy }
   if (dependsOn.length === 0 && !access.allowed) return { ...base, verdict: 'refused', because: 'access' }
   if (isMissing) return { ...base, verdict: 'refused', because: 'missing' }
   if (stoppedBy !== undefined) return { ...base, verdict: 'refused', because: 'lock' }
@@ -111,8 +111,8 @@ const BECAUSE = { access: '', lock: ' by a lock', missing: ', since there is no 
 
 /** For a person at a terminal. */
 export function explanationText(explanation: Explanation): string {
-  const { asked, verdict, because, access, dependsOn, isMissing, notes } = explanation
-  const title = `${actionNames(asked.action)[0]} on ${placeText(asked)} as ${callerText(asked.as)}`
+  const { request, verdict, because, access, dependsOn, isMissing, notes } = explanation
+  const title = `${actionNames(request.action)[0]} on ${placeText(request)} as ${callerText(request.as)}`
   const what = isMissing ? 'to learn that there is no such object' : 'access'
   return [
     `${title}: ${VERDICTS[verdict]}${BECAUSE[because]}`,
@@ -132,8 +132,8 @@ function callerJson(caller: Caller): object {
 
 /** For a program: plain JSON values only. */
 export function explanationJson(explanation: Explanation): object {
-  const { asked, verdict, because, access, dependsOn, isMissing, lock: facts, stoppedBy, notes } = explanation
-  const { as, action, bucket, key, versionId, bypass } = asked
+  const { request, verdict, because, access, dependsOn, isMissing, lock: facts, stoppedBy, notes } = explanation
+  const { as, action, bucket, key, versionId, bypass } = request
   const lock = facts && {
     versionId: facts.versionId,
     hold: facts.lock.hold === undefined ? null : facts.lock.hold ? 'ON' : 'OFF',

@@ -67,12 +67,12 @@ export const withoutCount = (value: string): string => value.replace(/-\d+$/, ''
  */
 export function copiedChecksum(
   source: Checksum | undefined,
-  asked: ChecksumAlgorithm,
+  algorithm: ChecksumAlgorithm,
   parts: readonly PartWithChecksum[],
 ): Checksum | undefined {
-  if (source === undefined || source.algorithm !== asked) return undefined
+  if (source === undefined || source.algorithm !== algorithm) return undefined
   if (source.type === 'FULL_OBJECT') return source
-  return derivedChecksum({ algorithm: asked, type: 'FULL_OBJECT' }, parts)
+  return derivedChecksum({ algorithm, type: 'FULL_OBJECT' }, parts)
 }
 
 /** Identifies a listed part in a fault. */

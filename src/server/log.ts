@@ -66,15 +66,15 @@ function begun({ level }: LogRecord, time: string, isColoured: boolean): string 
 
 function requestText(line: RequestLine, time: string, isColoured: boolean): string {
   const { status, method, resource, operation, dialect, milliseconds, caller, code, message, why, host } = line
-  const asked = `${word(method || '-')} ${word(resource)} ${operation} ${dialect} ${milliseconds}ms`
+  const request = `${word(method || '-')} ${word(resource)} ${operation} ${dialect} ${milliseconds}ms`
   const by = `${word(caller ?? 'anonymous')} ${word(line.remoteAddress || '-')} ${line.requestId}`
-  const told = code === 'ok' ? '' : ` ${code}${message === undefined ? '' : `: ${printable(message)}`}`
+  const error = code === 'ok' ? '' : ` ${code}${message === undefined ? '' : `: ${printable(message)}`}`
   const more =
     (why === undefined ? '' : ` (${printable(why)})`) +
     (host === undefined ? '' : ` host ${word(host)}`) +
     (line.aborted === undefined ? '' : ' aborted')
-  const answered = painted(String(status), colourOfStatus(status), isColoured)
-  return `${begun(line, time, isColoured)} ${answered} ${asked} ${by}${told}${more}`
+  const statusText = painted(String(status), colourOfStatus(status), isColoured)
+  return `${begun(line, time, isColoured)} ${statusText} ${request} ${by}${error}${more}`
 }
 
 /** Indents further lines, so that none looks like a record of its own. */

@@ -137,7 +137,7 @@ test('explain: a lock that stops a delete: what kind, since when, by whom, and w
     assert.equal((await svc.send({ method: 'PUT', bucket, path: '/k?legal-hold', ...hold(svc, 'ON') })).status, 200)
     clock.move(DAY_MS)
     const held = await ask(named)
-    assert.equal(held.asked.action, 'DeleteObjectVersion')
+    assert.equal(held.request.action, 'DeleteObjectVersion')
     assert.deepEqual([short(held), held.stoppedBy], ['refused lock', 'held'])
     const by = `account ${MAIN.accountId}, key ${MAIN.accessKey}, request `
     const line = `lock of ${version}: legal hold, since ${since}, by ${by}`

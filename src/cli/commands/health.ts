@@ -15,14 +15,14 @@ const ANY_CERTIFICATE = { rejectUnauthorized: false }
 function statusOf(url: URL): Promise<number> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
-    const asked =
+    const request =
       url.protocol === 'https:' ? secureRequest(url, { ...ANY_CERTIFICATE, signal }) : plainRequest(url, { signal })
-    asked.once('error', error => reject(signal.aborted ? new Error(`no answer in ${TIMEOUT_MS / 1000} s`) : error))
-    asked.once('response', answer => {
-      answer.resume()
-      resolve(answer.statusCode ?? 0)
+    request.once('error', error => reject(signal.aborted ? new Error(`no answer in ${TIMEOUT_MS / 1000} s`) : error))
+    request.once('response', response => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
     })
-    asked.end()
+    request.end()
   })
 }
 

@@ -54,7 +54,7 @@ export async function readSourceBucket(client: S3Client): Promise<SourceBucket> 
 }
 
 /** Adds the server and the bucket to the error. */
-export async function asked<T>(side: string, client: S3Client, step: () => Promise<T>): Promise<T> {
+export async function withPlace<T>(side: string, client: S3Client, step: () => Promise<T>): Promise<T> {
   try {
     return await step()
   } catch (error) {

@@ -68,16 +68,16 @@ export class Report {
   }
 
   value(): Record<string, unknown> {
-    const told = ({ count, examples }: Troubles) => ({ count, examples })
+    const summary = ({ count, examples }: Troubles) => ({ count, examples })
     return {
       whole: this.isWhole,
       copied: { versions: this.copied, markers: this.markers, bytes: this.bytes },
       present: this.present,
       verified: { bySource: this.proven, asReceived: this.asReceived, compared: this.compared },
-      missing: told(this.missing),
-      failed: told(this.failed),
-      leftOut: told(this.leftOut),
-      notCarriedOver: [...this.#losses].map(([what, troubles]) => ({ what, ...told(troubles) })),
+      missing: summary(this.missing),
+      failed: summary(this.failed),
+      leftOut: summary(this.leftOut),
+      notCarriedOver: [...this.#losses].map(([what, troubles]) => ({ what, ...summary(troubles) })),
       settings: this.settings,
       neverKept: NEVER_KEPT,
     }

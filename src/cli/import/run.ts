@@ -4,7 +4,7 @@ import type { S3Client } from '../../s3/client.ts'
 import { isTransient, RequestRefused, ResponseDamaged } from '../../s3/responses.ts'
 import { backoffMs } from '../../s3/retries.ts'
 import { CommandFailed } from '../failures.ts'
-import { asked, readSourceBucket, readyTarget, type SourceBucket, sourceCanonicalId } from './buckets.ts'
+import { readSourceBucket, readyTarget, type SourceBucket, sourceCanonicalId, withPlace } from './buckets.ts'
 import { historyOf, keyVersions, type ListedEntry, type Pair, paired } from './listing.ts'
 import { compareLocks } from './locks.ts'
 import type { Progress } from './progress.ts'
@@ -217,11 +217,13 @@ class Run {
 
 export async function runImport(what: Import, { counts }: { readonly counts: boolean }): Promise<Report> {
   const { source, target, onlyCompare } = what
-  const facts = await asked('source', source, () => readSourceBucket(source))
+  const facts = await withPlace('source', source, () => readSourceBucket(source))
   const versions = !what.currentOnly && facts.versioning !== 'off'
   const lock = facts.hasLock && !what.currentOnly
-  const there = await asked('target', target, () => readyTarget(target, { versions, lock, onlyLooking: onlyCompare }))
-  const newOwner = await asked('target', target, () => sourceCanonicalId(target))
+  const there = await withPlace('target', target, () =>
+    readyTarget(target, { versions, lock, onlyLooking: onlyCompare }),
+  )
+  const newOwner = await withPlace('target', target, () => sourceCanonicalId(target))
   const run = new Run(what, { source: facts, target: there }, newOwner)
   // The import does not fail because the total is unknown.
   const counting = counts && !onlyCompare ? run.count().catch(() => {}) : undefined

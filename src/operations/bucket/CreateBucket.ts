@@ -46,13 +46,13 @@ function readConfiguration(
   onlyChildren(rootNamed(root, 'CreateBucketConfiguration'), 'LocationConstraint', 'Location', 'Bucket', 'Tags')
   const other = root.children.find(({ name }) => name === 'Location' || name === 'Bucket')
   if (other !== undefined) throw notImplemented('element', other.name)
-  const asked = childText(root, 'LocationConstraint')?.trim() ?? ''
-  if (asked !== '' && asked !== region && !(anyRegion && isRegionName(asked))) {
-    throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
+  const location = childText(root, 'LocationConstraint')?.trim() ?? ''
+  if (location !== '' && location !== region && !(anyRegion && isRegionName(location))) {
+    throw new Fault('InvalidLocationConstraint', { LocationConstraint: location })
   }
   const set = child(root, 'Tags')
   const tags = set === undefined ? [] : readTagSet(set, 'bucket')
-  const place: ConditionValues = asked === '' ? [] : [['locationconstraint', [asked]]]
+  const place: ConditionValues = location === '' ? [] : [['locationconstraint', [location]]]
   return { conditions: [...place, ...conditionsFromBucketTags(tags)], tags }
 }
 

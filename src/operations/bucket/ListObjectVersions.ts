@@ -37,31 +37,31 @@ export const ListObjectVersions = operation({
     marker,
     limit: pageSize('max-keys'),
   },
-  async run(ctx, { marker: at, ...asked }) {
+  async run(ctx, { marker: at, ...input }) {
     const after = at.key === undefined || at.key === '' ? undefined : { key: at.key, versionId: at.versionId }
     const listed = await ctx.store.listing.versions({
       bucket: ctx.target.bucket,
-      prefix: asked.prefix,
-      delimiter: asked.delimiter,
-      limit: asked.limit,
+      prefix: input.prefix,
+      delimiter: input.delimiter,
+      limit: input.limit,
       ...(after === undefined ? {} : { after }),
     })
-    const spell = speller(asked.encoding)
+    const spell = speller(input.encoding)
     const { next } = listed
     return {
       body: {
         root: 'ListVersionsResult',
         write(to: XmlWriter) {
           to.leaf('Name', ctx.target.bucket)
-          to.leaf('Prefix', spell(asked.prefix ?? ''))
+          to.leaf('Prefix', spell(input.prefix ?? ''))
           to.leaf('KeyMarker', spell(at.key ?? ''))
           to.leaf('VersionIdMarker', at.versionId ?? '')
           to.leaf('NextKeyMarker', spell(next?.key))
           if (next !== undefined && !next.isPrefix) to.leaf('NextVersionIdMarker', listed.items.at(-1)?.version.id)
-          to.leaf('MaxKeys', asked.limit)
-          to.leaf('Delimiter', asked.delimiter === '' ? undefined : spell(asked.delimiter))
+          to.leaf('MaxKeys', input.limit)
+          to.leaf('Delimiter', input.delimiter === '' ? undefined : spell(input.delimiter))
           to.leaf('IsTruncated', next !== undefined)
-          to.leaf('EncodingType', asked.encoding)
+          to.leaf('EncodingType', input.encoding)
           const owner = ownerRows(ctx)
           for (const item of listed.items) to.add(versionRow(spell(item.key), item, owner))
           writePrefixes(to, listed.prefixes, spell)

@@ -7,7 +7,7 @@ import { noOwnerRows, ownerRows } from './listing-rows.ts'
 import { delimiter, encoding, pageToken, prefix, speller, writePrefixes } from './listings.ts'
 import { type ObjectRow, ObjectRows } from './object-rows.ts'
 
-interface Asked {
+interface ListInput {
   readonly prefix: string | undefined
   readonly delimiter: string | undefined
   readonly limit: number
@@ -18,13 +18,13 @@ interface From {
   readonly startAfter?: string | undefined
 }
 
-const page = (ctx: OperationContext, asked: Asked, from: From, rows: ObjectRows): Promise<ListPage<ObjectRow>> =>
+const page = (ctx: OperationContext, input: ListInput, from: From, rows: ObjectRows): Promise<ListPage<ObjectRow>> =>
   ctx.store.listing.objectsAs(
     {
       bucket: ctx.target.bucket,
-      prefix: asked.prefix,
-      delimiter: asked.delimiter,
-      limit: asked.limit,
+      prefix: input.prefix,
+      delimiter: input.delimiter,
+      limit: input.limit,
       ...from,
     },
     rows.add,

@@ -61,7 +61,7 @@ export const PutObjectLegalHold = operation({
   input: {},
   async run(ctx) {
     checkNames(ctx)
-    const said = holdInHeader(ctx)
+    const fromHeader = holdInHeader(ctx)
     checkIntegrityHeaders(ctx)
     needLocks(ctx)
     await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
@@ -69,7 +69,7 @@ export const PutObjectLegalHold = operation({
     const body = await wholeBody(ctx, { proof: 'checksum' })
     const status = statusOf(ctx, body)
     // A legal instruction that contradicts itself must not be guessed at.
-    if (said !== undefined && said !== status) {
+    if (fromHeader !== undefined && fromHeader !== status) {
       throw invalid(`The ${headerName('legal-hold')} header and the Status of the document differ`)
     }
     await ctx.authorizeDeferred(conditionsFromHold(status === 'ON'))

@@ -66,7 +66,7 @@ async function sentList({ body, request }: OperationContext): Promise<SentList> 
   }
 }
 
-interface Said {
+interface CompletionInput {
   readonly precondition: Precondition
   readonly type: ChecksumType | undefined
   readonly expected: ReturnType<typeof parseExpectedChecksum>
@@ -101,16 +101,16 @@ function checkSize(expected: string | undefined, size: number): void {
 async function checksumOf(
   upload: Upload,
   { parts }: Assembly,
-  said: { readonly listed: readonly ListedPartChecksum[] } & Said,
+  input: { readonly listed: readonly ListedPartChecksum[] } & CompletionInput,
   read: () => AsyncIterable<Buffer>,
 ): Promise<Checksum | undefined> {
   const declared = declaredChecksum(upload)
   const id = upload.id.toString('hex')
   const summed = parts.map(part => ({ ...part, algorithm: algorithmOf(upload, part) }))
-  for (const [index, { number, etag, sums }] of said.listed.entries()) {
+  for (const [index, { number, etag, sums }] of input.listed.entries()) {
     checkListedChecksum(declared, sums, summed[index]!, { uploadId: id, number, etag })
   }
-  const { checksum, unverified } = verifyCompletionChecksum(declared, said.type, said.expected, summed)
+  const { checksum, unverified } = verifyCompletionChecksum(declared, input.type, input.expected, summed)
   if (unverified !== undefined) {
     checkExpectedChecksum(unverified, await streamChecksum(unverified.algorithm, read()))
   }
@@ -156,12 +156,17 @@ async function answerAgain(
   return answerOf(ctx, version)
 }
 
-async function complete(ctx: OperationContext, name: UploadName, list: SentList, said: Said): Promise<Version> {
-  const { precondition } = said
+async function complete(
+  ctx: OperationContext,
+  name: UploadName,
+  list: SentList,
+  input: CompletionInput,
+): Promise<Version> {
+  const { precondition } = input
   const upload = await ctx.store.uploads.find(name)
-  checkUploadKey(upload, said.customerKey, ctx.behavior.completionNeedsKey && upload.checksum !== undefined)
+  checkUploadKey(upload, input.customerKey, ctx.behavior.completionNeedsKey && upload.checksum !== undefined)
   checkSameSealing(upload, ctx.request)
-  checkType(ctx, upload, said.type)
+  checkType(ctx, upload, input.type)
   // The commit decides, but a precondition that already fails takes precedence over faults of the list.
   await ctx.store.objects.checkEarly(ctx.target, precondition)
   const listed = list.parts()
@@ -169,11 +174,11 @@ async function complete(ctx: OperationContext, name: UploadName, list: SentList,
     ...name,
     parts: listed,
     precondition,
-    ...(said.customerKey === undefined ? {} : { customerKey: said.customerKey.key }),
+    ...(input.customerKey === undefined ? {} : { customerKey: input.customerKey.key }),
     beforeRead: upload => ctx.allowEarlyResponse([...encryptionHeaders(upload), contextHeader(upload)]),
     inspect(upload, assembly, read) {
-      checkSize(said.objectSize, assembly.size)
-      return checksumOf(upload, assembly, { ...said, listed }, read)
+      checkSize(input.objectSize, assembly.size)
+      return checksumOf(upload, assembly, { ...input, listed }, read)
     },
   })
 }

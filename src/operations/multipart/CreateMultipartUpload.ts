@@ -30,7 +30,7 @@ export const CreateMultipartUpload = operation({
     // There is no source here: the directive is validated and otherwise ignored.
     directive: directive('metadata-directive', 'InvalidRequest'),
   },
-  async run(ctx, { sealing, lock, checksum, directive: _, ...said }) {
+  async run(ctx, { sealing, lock, checksum, directive: _, ...attributes }) {
     await refuseBody(ctx)
     // R64. Owner and ACL are those of the future object.
     const { owner, grants } = ownership(ctx)
@@ -42,7 +42,7 @@ export const CreateMultipartUpload = operation({
       key,
       initiator: callerName(ctx.caller),
       owner,
-      attributes: { ...said, grants },
+      attributes: { ...attributes, grants },
       lock,
       ...(encryption === undefined ? {} : { encryption }),
       ...(checksum === undefined ? {} : { checksum }),

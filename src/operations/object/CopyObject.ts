@@ -22,7 +22,7 @@ import {
 } from './copy-source.ts'
 import { contextHeader, encryptionHeaders, sealingFor, sourceCustomerKey } from './encryption.ts'
 
-const input = {
+const inputs = {
   ...newObjectInputs,
   source: copySource,
   sourceKey: sourceCustomerKey,
@@ -33,19 +33,19 @@ const input = {
   precondition: writePrecondition,
 }
 
-type Read = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
+type CopyInput = { readonly [K in keyof typeof inputs]: ReturnType<(typeof inputs)[K]['decode']> }
 
 /** R48. A copy of an object onto itself must change something. */
-function checkNotInPlace(ctx: OperationContext, said: Read): void {
-  const { source } = said
+function checkNotInPlace(ctx: OperationContext, input: CopyInput): void {
+  const { source } = input
   const isSame = source.bucket === ctx.target.bucket && source.key === ctx.target.key && source.versionId === undefined
   const changes =
-    said.metadataDirective === 'REPLACE' ||
-    said.taggingDirective === 'REPLACE' ||
+    input.metadataDirective === 'REPLACE' ||
+    input.taggingDirective === 'REPLACE' ||
     ctx.request.header(':storage-class') !== undefined ||
-    said.redirect !== undefined ||
-    said.sealing !== undefined ||
-    said.algorithm !== undefined
+    input.redirect !== undefined ||
+    input.sealing !== undefined ||
+    input.algorithm !== undefined
   if (!isSame || changes) return
   const reason =
     'This copy request is illegal because it is trying to copy an object to itself without changing the ' +
@@ -56,13 +56,13 @@ function checkNotInPlace(ctx: OperationContext, said: Read): void {
 /** R45–R47. Which attributes of the copy come from the source, and which from the request. */
 function attributesFor(
   ctx: OperationContext,
-  said: Read,
+  input: CopyInput,
   grants: Attributes['grants'],
 ): (source: Version) => Attributes {
-  const { redirect, storageClass, headers, metadata } = said
-  const tags = said.taggingDirective === 'REPLACE' ? tagSet.decode(ctx.request) : undefined
+  const { redirect, storageClass, headers, metadata } = input
+  const tags = input.taggingDirective === 'REPLACE' ? tagSet.decode(ctx.request) : undefined
   return ({ attributes }) => ({
-    ...(said.metadataDirective === 'REPLACE'
+    ...(input.metadataDirective === 'REPLACE'
       ? { headers, metadata }
       : { headers: attributes.headers, metadata: attributes.metadata }),
     tags: tags ?? attributes.tags,
@@ -79,16 +79,16 @@ export const CopyObject = operation({
   anonymousNeedsPolicy: true,
   createsObject: true,
   foldsFaults: true,
-  input,
-  async run(ctx, said) {
+  input: inputs,
+  async run(ctx, input) {
     await refuseBody(ctx)
-    const { source: from, sourceKey, lock } = said
+    const { source: from, sourceKey, lock } = input
     const sourceBucket = await enterSource(ctx, from)
     const { owner, grants } = ownership(ctx, ctx.behavior.execReadEverywhere)
     checkLock(ctx, lock)
-    checkNotInPlace(ctx, said)
-    const attributes = attributesFor(ctx, said, grants)
-    const encryption = await sealingFor(ctx, said.sealing)
+    checkNotInPlace(ctx, input)
+    const attributes = attributesFor(ctx, input, grants)
+    const encryption = await sealingFor(ctx, input.sealing)
     const { bucket, key } = ctx.target
     const copied = await readingSource(() =>
       ctx.store.copies.copy({
@@ -99,9 +99,9 @@ export const CopyObject = operation({
         // P27. The lock comes from the request, never from the source.
         lock,
         // R50. The commit evaluates the conditions on the target.
-        precondition: said.precondition,
+        precondition: input.precondition,
         check(source) {
-          checkSource(said.conditions, sourceKey !== undefined, source)
+          checkSource(input.conditions, sourceKey !== undefined, source)
           checkSourceSize(ctx, source.size)
         },
         beforeRead(source) {
@@ -114,7 +114,7 @@ export const CopyObject = operation({
         },
         ...(sourceKey === undefined ? {} : { customerKey: sourceKey.key }),
         ...(encryption === undefined ? {} : { encryption }),
-        ...(said.algorithm === undefined ? {} : { algorithm: said.algorithm }),
+        ...(input.algorithm === undefined ? {} : { algorithm: input.algorithm }),
       }),
     )
     // R59. ETag, date and checksum of the copy; headers name both versions.

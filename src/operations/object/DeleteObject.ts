@@ -17,8 +17,8 @@ export const DeleteObject = operation({
     ifSize: maybe.header(SIZE, ifSize),
   },
   evaluates: [MODIFIED_AT, SIZE],
-  async run(ctx, { versionId, ifModifiedAt, ifSize, ...said }) {
-    const precondition = { ...said.precondition, ifModifiedAt, ifSize }
+  async run(ctx, { versionId, ifModifiedAt, ifSize, ...input }) {
+    const precondition = { ...input.precondition, ifModifiedAt, ifSize }
     checkBypassApplies(ctx)
     const bypass = wantsBypass(ctx) && (await ctx.isAllowed('BypassGovernanceRetention'))
     const { marker, removed } = await removeOne(ctx, { name: ctx.target, precondition, bypass })

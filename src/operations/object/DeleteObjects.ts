@@ -100,13 +100,13 @@ function writeDeleted(to: XmlWriter, { key, versionId }: Wanted, { marker, remov
 function writeFailed(
   to: XmlWriter,
   { key, versionId }: Wanted,
-  told: ReturnType<OperationContext['describeFault']>,
+  described: ReturnType<OperationContext['describeFault']>,
 ): void {
   to.open('Error')
   to.leaf('Key', key)
   to.leaf('VersionId', versionId)
-  to.leaf('Code', told.code)
-  to.leaf('Message', told.message)
+  to.leaf('Code', described.code)
+  to.leaf('Message', described.message)
   to.close()
 }
 

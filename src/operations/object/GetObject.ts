@@ -89,8 +89,8 @@ async function partRead(ctx: OperationContext, handle: ObjectHandle, number: num
  */
 function rangeRead(ctx: OperationContext, version: Version): ByteSelection {
   const { request } = ctx
-  const asked = rangeApplies(request.header('if-range'), version) ? request.header('range') : undefined
-  const range = asked === undefined ? undefined : requestedRange(asked, version.size)
+  const rangeHeader = rangeApplies(request.header('if-range'), version) ? request.header('range') : undefined
+  const range = rangeHeader === undefined ? undefined : requestedRange(rangeHeader, version.size)
   if (range !== undefined) {
     return { status: 206, ...range, headers: [['content-range', contentRange(range, version.size)]] }
   }
@@ -117,14 +117,14 @@ function checkConditions(ctx: OperationContext, version: Version, overrides: rea
     ifUnmodifiedSince: request.header('if-unmodified-since'),
   }
   if (checkRead(conditions, version) === 'wanted') return
-  const said = described(ctx, version, overrides).filter(([name]) => OF_UNCHANGED.has(name))
-  throw new Fault('NotModified', {}, said)
+  const headers = described(ctx, version, overrides).filter(([name]) => OF_UNCHANGED.has(name))
+  throw new Fault('NotModified', {}, headers)
 }
 
 /** Headers that need permissions or the bucket's lifecycle rules. */
-async function lookedUp(ctx: OperationContext, version: Version, asked: ReadInput): Promise<readonly Header[]> {
+async function lookedUp(ctx: OperationContext, version: Version, input: ReadInput): Promise<readonly Header[]> {
   const headers = isLocked(version) ? await lockHeaders(ctx, version) : []
-  if (asked.versionId === undefined && hasLifecycle(ctx)) {
+  if (input.versionId === undefined && hasLifecycle(ctx)) {
     const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
     headers.push(...(await expirationHeaders(ctx, expiring)))
   }
@@ -184,11 +184,11 @@ export const GetObject = operation({
   match: { method: 'GET', on: 'object' },
   permission: requiresForVersion('GetObject', 'GetObjectVersion'),
   input: readInput,
-  async run(ctx, asked) {
-    checkOverrides(ctx, asked.overrides)
-    const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
+  async run(ctx, input) {
+    checkOverrides(ctx, input.overrides)
+    const handle = await ctx.store.objects.open(ctx.target, input.key?.key)
     try {
-      let plan = planRead(ctx, handle, asked)
+      let plan = planRead(ctx, handle, input)
       if (plan instanceof Promise) plan = await plan
       const { headers, status, start, end } = plan
       let body = bodyOf(handle, start, end)

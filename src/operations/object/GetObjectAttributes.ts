@@ -100,8 +100,8 @@ export const GetObjectAttributes = operation({
     limit: maybe.header(':max-parts', asCount),
     after: maybe.header(':part-number-marker', asCount),
   },
-  async run(ctx, { wanted, key, limit: asked, after = 0 }) {
-    const limit = Math.min(asked ?? LIMITS.listKeysMax, LIMITS.listKeysMax)
+  async run(ctx, { wanted, key, limit: requestedLimit, after = 0 }) {
+    const limit = Math.min(requestedLimit ?? LIMITS.listKeysMax, LIMITS.listKeysMax)
     const handle = await ctx.store.objects.open(ctx.target, key?.key)
     try {
       const { version } = handle

@@ -6,12 +6,12 @@ export const HeadObject = operation({
   match: { method: 'HEAD', on: 'object' },
   permission: requiresForVersion('GetObject', 'GetObjectVersion'),
   input: readInput,
-  async run(ctx, asked) {
-    checkOverrides(ctx, asked.overrides)
+  async run(ctx, input) {
+    checkOverrides(ctx, input.overrides)
     // Opened as for reading: the customer key must match, and the part table must not be freed while it is read.
-    const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
+    const handle = await ctx.store.objects.open(ctx.target, input.key?.key)
     try {
-      let plan = planRead(ctx, handle, asked)
+      let plan = planRead(ctx, handle, input)
       if (plan instanceof Promise) plan = await plan
       const { headers, status, start, end } = plan
       headers.push(['content-length', end - start])

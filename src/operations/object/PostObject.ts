@@ -46,7 +46,7 @@ export const PostObject = operation({
   takesForm: true,
   createsObject: true,
   input: { ...newObjectInputs, tags: tagSet, precondition: writePrecondition },
-  async run(ctx, said) {
-    return answered(ctx, await putObject(ctx, said, undefined))
+  async run(ctx, input) {
+    return answered(ctx, await putObject(ctx, input, undefined))
   },
 })

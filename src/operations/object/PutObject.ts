@@ -34,18 +34,26 @@ export function refuseMissingSource(request: RequestView): void {
   throw new Fault('InvalidRequest', { reason: `${sent} requires ${missing}.` })
 }
 
-const input = { ...newObjectInputs, tags: tagSet, precondition: writePrecondition }
+const inputs = { ...newObjectInputs, tags: tagSet, precondition: writePrecondition }
 
-type Said = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
+type PutInput = { readonly [K in keyof typeof inputs]: ReturnType<(typeof inputs)[K]['decode']> }
 
 /** Stores the body as one object, for PutObject and PostObject. */
-export async function putObject(ctx: OperationContext, all: Said, bytesExpected: number | undefined): Promise<Version> {
-  const { sealing, lock, precondition, headers, metadata, tags, redirect, storageClass } = all
+export async function putObject(
+  ctx: OperationContext,
+  input: PutInput,
+  bytesExpected: number | undefined,
+): Promise<Version> {
+  const { sealing, lock, precondition, headers, metadata, tags, redirect, storageClass } = input
   const { owner, grants } = ownership(ctx)
   checkLock(ctx, lock)
   checkIntegrityHeaders(ctx)
-  const asked = ctx.request.header(':checksum-algorithm')
-  const inspection = integrityChecks(ctx.request, ctx.body, asked === undefined ? undefined : checksumAlgorithm(asked))
+  const algorithm = ctx.request.header(':checksum-algorithm')
+  const inspection = integrityChecks(
+    ctx.request,
+    ctx.body,
+    algorithm === undefined ? undefined : checksumAlgorithm(algorithm),
+  )
   // A locked object cannot be replaced, so its bytes must be verified.
   const isRetained = lock.retention !== undefined || ctx.bucket.defaultRetention !== undefined
   if ((isRetained || lock.hold !== undefined) && !inspection.proven) {
@@ -73,10 +81,10 @@ export const PutObject = operation({
   match: { method: 'PUT', on: 'object' },
   permission: newObjectPermissions,
   createsObject: true,
-  input,
-  async run(ctx, said) {
+  input: inputs,
+  async run(ctx, input) {
     refuseMissingSource(ctx.request)
-    const version = await putObject(ctx, said, bodyLength(ctx, LIMITS.objectPutBytesMax))
+    const version = await putObject(ctx, input, bodyLength(ctx, LIMITS.objectPutBytesMax))
     return { headers: [...(await newVersionHeaders(ctx, version)), ...checksumHeaders(version)] }
   },
 })

@@ -191,15 +191,15 @@ export const sealing: Decoder<KeyChoice | undefined> = {
  */
 export async function sealingFor(
   ctx: Pick<OperationContext, 'bucket' | 'store'> & { readonly request?: RequestView },
-  asked: KeyChoice | undefined,
+  requested: KeyChoice | undefined,
   blocked: 'AccessDenied' | 'InvalidRequest' = 'AccessDenied',
 ): Promise<KeyChoice | undefined> {
   const rule = await bucketEncryption(ctx)
-  if (rule === undefined) return asked
-  if (asked?.by === 'customer' && rule.blocksCustomerKeys) {
+  if (rule === undefined) return requested
+  if (requested?.by === 'customer' && rule.blocksCustomerKeys) {
     throw new Fault(blocked, { reason: 'The bucket does not take customer keys.' })
   }
-  if (asked !== undefined || rule.algorithm === undefined) return asked
+  if (requested !== undefined || rule.algorithm === undefined) return requested
   if (rule.algorithm === 'AES256') return { by: 'service' }
   return {
     by: 'named',
@@ -270,8 +270,8 @@ export function checkSameSealing({ encryption }: Upload, request: RequestView): 
   const is = new Map(encryptionHeaders({ encryption }))
   is.set(...contextHeader({ encryption }))
   for (const name of [ALGORITHM, KEY_NAME, CONTEXT]) {
-    const said = request.header(name)
-    if (said !== undefined && said !== is.get(name)) {
+    const value = request.header(name)
+    if (value !== undefined && value !== is.get(name)) {
       throw mismatch(`The value of ${sent(name)} differs from the one that the upload was begun with.`)
     }
   }

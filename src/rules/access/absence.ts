@@ -32,8 +32,8 @@ const isDenial = (reason: Reason): boolean =>
   reason.kind === 'unreadable policy' || (reason.kind === 'statement' && reason.effect === 'Deny')
 
 export function mayLearnAbsence(request: AccessRequest): AccessVerdict {
-  const asked = evaluate({ ...request, object: undefined })
-  if (!asked.allowed && asked.reasons.some(isDenial)) return asked
+  const verdict = evaluate({ ...request, object: undefined })
+  if (!verdict.allowed && verdict.reasons.some(isDenial)) return verdict
   return evaluate(listingOf(request))
 }
 

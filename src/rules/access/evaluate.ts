@@ -119,8 +119,8 @@ export function unansweredKeys(
     const question = new LazyPolicyQuery({ ...one, deferred })
     return policies.flatMap(policy => effects.flatMap(effect => applicableStatements(policy, effect, question)))
   })
-  const asked = found.flatMap(({ statement }) => statement.conditions.map(({ key }) => key))
-  return [...new Set(asked.filter(key => isDeferred(key, deferred)))].sort()
+  const tested = found.flatMap(({ statement }) => statement.conditions.map(({ key }) => key))
+  return [...new Set(tested.filter(key => isDeferred(key, deferred)))].sort()
 }
 
 interface Policies {

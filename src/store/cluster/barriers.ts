@@ -21,7 +21,7 @@ export class BarrierAnswers {
   #passed: BarrierNumbers
   #seen: BarrierNumbers
 
-  /** A member that joins has passed everything that was asked before: its first reader enters later. */
+  /** A member that joins has passed every barrier raised before: its first reader enters later. */
   constructor(joinedAt: BarrierNumbers, begin: (kind: BarrierKind) => LocalBarrier) {
     this.#passed = joinedAt
     this.#seen = joinedAt
@@ -29,14 +29,14 @@ export class BarrierAnswers {
   }
 
   /** Takes a local epoch for each barrier that is new, and returns what has passed by now. */
-  update(asked: BarrierNumbers): BarrierNumbers {
+  update(barriers: BarrierNumbers): BarrierNumbers {
     const passed = { ...this.#passed }
     for (const kind of Object.keys(passed) as BarrierKind[]) {
       const waiting = this.#waiting[kind]
-      if (asked[kind] > this.#seen[kind]) waiting.push({ number: asked[kind], ...bound(this.#begin(kind)) })
+      if (barriers[kind] > this.#seen[kind]) waiting.push({ number: barriers[kind], ...bound(this.#begin(kind)) })
       while (waiting.length > 0 && waiting[0]!.hasPassed()) passed[kind] = waiting.shift()!.number
     }
-    this.#seen = asked
+    this.#seen = barriers
     this.#passed = passed
     return passed
   }
@@ -44,8 +44,8 @@ export class BarrierAnswers {
 
 const bound = (barrier: LocalBarrier): LocalBarrier => ({ hasPassed: () => barrier.hasPassed() })
 
-/** A barrier that this member has asked for. */
-export class AskedBarrier implements LocalBarrier {
+/** A barrier that this member waits for. */
+export class PendingBarrier implements LocalBarrier {
   readonly #kind: BarrierKind
   #number: number | undefined
   #hasPassed = false
@@ -79,8 +79,8 @@ export class AskedBarrier implements LocalBarrier {
 }
 
 /** The next numbers, for the kinds that somebody asks for. */
-export function raised(asked: BarrierNumbers, kinds: ReadonlySet<BarrierKind>): BarrierNumbers {
-  const next = { ...NO_BARRIERS, ...asked }
+export function raised(barriers: BarrierNumbers, kinds: ReadonlySet<BarrierKind>): BarrierNumbers {
+  const next = { ...NO_BARRIERS, ...barriers }
   for (const kind of kinds) next[kind]++
   return next
 }

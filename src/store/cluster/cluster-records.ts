@@ -99,7 +99,7 @@ export interface ClusterView {
   /** By id in hexadecimal. */
   readonly members: ReadonlyMap<string, SeenMember>
   readonly leader: (Leader & { readonly entry: Entry }) | undefined
-  readonly asked: BarrierNumbers
+  readonly barriers: BarrierNumbers
   readonly barrierEntry: Entry | undefined
   /** Reclamation is held by a member. */
   readonly isHeld: boolean
@@ -143,7 +143,7 @@ export async function readCluster(meta: Meta): Promise<ClusterView> {
   return {
     members,
     leader: leaderEntry && { ...leaderFormat.decode(leaderEntry.value), entry: leaderEntry },
-    asked: barrierEntry === undefined ? NO_BARRIERS : barrierFormat.decode(barrierEntry.value),
+    barriers: barrierEntry === undefined ? NO_BARRIERS : barrierFormat.decode(barrierEntry.value),
     barrierEntry,
     isHeld: holds.some(entry => !isStray(entry)),
     strayHolds: holds.filter(isStray),

@@ -101,7 +101,7 @@ async function tryToJoin(
   const record = { ...member, incarnation, joinedAt: clock.now() }
   const writes = [
     { key: clusterKey.member(id), value: memberFormat.encode(record) },
-    { key: clusterKey.renewal(id), value: renewalFormat.encode({ count: 0, passed: view.asked }) },
+    { key: clusterKey.renewal(id), value: renewalFormat.encode({ count: 0, passed: view.barriers }) },
   ]
   if (isFirst)
     writes.push({ key: recordKey.owner(), value: ownerFormat.encode({ incarnation, socket: member.socket }) })
@@ -117,7 +117,7 @@ async function tryToJoin(
   })
   if (!hasJoined) return undefined
   return {
-    membership: await Membership.over({ meta, clock, random, timing, id, joinedAt: view.asked }),
+    membership: await Membership.over({ meta, clock, random, timing, id, joinedAt: view.barriers }),
     incarnation,
     isFirst,
   }

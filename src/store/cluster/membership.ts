@@ -8,7 +8,7 @@ import { WRITER_BYTES } from '../../lib/ids.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Meta, Write } from '../../meta/meta.ts'
 import { type Fence, FencedMeta, fenceAt, OwnershipLost } from '../commit/fenced-meta.ts'
-import { AskedBarrier, BarrierAnswers, type LocalBarrier, raised } from './barriers.ts'
+import { BarrierAnswers, type LocalBarrier, PendingBarrier, raised } from './barriers.ts'
 import {
   type BarrierKind,
   type BarrierNumbers,
@@ -68,8 +68,8 @@ export class Membership {
   #answers: BarrierAnswers | undefined
   #local: LocalProcesses | undefined
   readonly #joinedAt: BarrierNumbers
-  readonly #unnumbered = new Map<BarrierKind, AskedBarrier>()
-  readonly #asked = new Set<AskedBarrier>()
+  readonly #unnumbered = new Map<BarrierKind, PendingBarrier>()
+  readonly #pending = new Set<PendingBarrier>()
   /** Keys of holds that have ended. */
   readonly #released = new Set<Buffer>()
   #renewals = 0
@@ -128,10 +128,10 @@ export class Membership {
   }
 
   /** Asks all members for a barrier. Those asked for between two steps share one. */
-  ask(kind: BarrierKind): AskedBarrier {
+  ask(kind: BarrierKind): PendingBarrier {
     let barrier = this.#unnumbered.get(kind)
     if (barrier === undefined) {
-      barrier = new AskedBarrier(kind)
+      barrier = new PendingBarrier(kind)
       this.#unnumbered.set(kind, barrier)
     }
     return barrier
@@ -157,9 +157,9 @@ export class Membership {
   async step(): Promise<void> {
     const view = await readCluster(this.meta)
     this.#view = view
-    for (const barrier of this.#asked) {
+    for (const barrier of this.#pending) {
       barrier.see(view)
-      if (barrier.hasPassed()) this.#asked.delete(barrier)
+      if (barrier.hasPassed()) this.#pending.delete(barrier)
     }
     const dead = this.#liveness.observe(view, this.#clock.elapsed())
     this.#local?.see?.(view)
@@ -171,16 +171,16 @@ export class Membership {
   }
 
   async #renew(view: ClusterView): Promise<void> {
-    const passed = this.#answers?.update(view.asked) ?? this.#joinedAt
+    const passed = this.#answers?.update(view.barriers) ?? this.#joinedAt
     const value = renewalFormat.encode({ count: ++this.#renewals, passed })
     // No other process writes this record, so the fence is the only check.
     if (!(await this.meta.commit({ checks: [], writes: [{ key: clusterKey.renewal(this.id), value }] }))) return
     this.#renewedAt = this.#clock.elapsed()
   }
 
-  async #raiseBarriers({ asked, barrierEntry }: ClusterView): Promise<void> {
+  async #raiseBarriers({ barriers, barrierEntry }: ClusterView): Promise<void> {
     const kinds = new Set(this.#unnumbered.keys())
-    const next = raised(asked, kinds)
+    const next = raised(barriers, kinds)
     const isRaised = await this.meta.commit({
       checks: [{ key: clusterKey.barrier(), stamp: barrierEntry?.stamp }],
       writes: [{ key: clusterKey.barrier(), value: barrierFormat.encode(next) }],
@@ -191,7 +191,7 @@ export class Membership {
       const barrier = this.#unnumbered.get(kind)!
       this.#unnumbered.delete(kind)
       barrier.numbered(next[kind])
-      this.#asked.add(barrier)
+      this.#pending.add(barrier)
     }
   }
 
