@@ -35,36 +35,36 @@ export class HttpAdmin implements Admin {
   }
 
   async ask(name: string, input: Input = {}): Promise<Record<string, unknown>> {
-    const answer = await this.#send(name, input)
+    const response = await this.#send(name, input)
     let text = ''
-    for await (const chunk of answer.setEncoding('utf8')) text += chunk
-    const isFine = (answer.statusCode ?? 500) < 300
-    if (text === '') return isFine ? {} : { code: String(answer.statusCode) }
+    for await (const chunk of response.setEncoding('utf8')) text += chunk
+    const isFine = (response.statusCode ?? 500) < 300
+    if (text === '') return isFine ? {} : { code: String(response.statusCode) }
     const read = parsed(text, this.#url)
     if (isFine) return read
-    throw new CommandFailed(`${String(read.message ?? answer.statusCode)} (${String(read.code ?? '')})`)
+    throw new CommandFailed(`${String(read.message ?? response.statusCode)} (${String(read.code ?? '')})`)
   }
 
   async *lines(name: string, input: Input = {}): AsyncIterable<string> {
-    const answer = await this.#send(name, input)
-    await this.#refuse(answer)
-    for await (const chunk of answer.setEncoding('utf8')) yield String(chunk)
+    const response = await this.#send(name, input)
+    await this.#refuse(response)
+    for await (const chunk of response.setEncoding('utf8')) yield String(chunk)
   }
 
   async *bytes(name: string, input: Input = {}): AsyncIterable<Buffer> {
-    const answer = await this.#send(name, input)
-    await this.#refuse(answer)
+    const response = await this.#send(name, input)
+    await this.#refuse(response)
     try {
-      for await (const chunk of answer) yield chunk as Buffer
+      for await (const chunk of response) yield chunk as Buffer
     } catch (error) {
       throw new CommandFailed(`the server cut off its response (${(error as Error).message}): see its log`)
     }
   }
 
-  async #refuse(answer: IncomingMessage): Promise<void> {
-    if ((answer.statusCode ?? 500) < 300) return
+  async #refuse(response: IncomingMessage): Promise<void> {
+    if ((response.statusCode ?? 500) < 300) return
     let text = ''
-    for await (const chunk of answer.setEncoding('utf8')) text += chunk
+    for await (const chunk of response.setEncoding('utf8')) text += chunk
     const read = parsed(text, this.#url)
     throw new CommandFailed(`${String(read.message)} (${String(read.code)})`)
   }

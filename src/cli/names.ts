@@ -32,8 +32,8 @@ const users: Ask = async (admin, before) => {
 const keys: Ask = async (admin, before) => {
   const known = accountOf(before)
   const ids = known === undefined ? (await accounts(admin, before)).map(({ word }) => word) : [known]
-  const answers = await Promise.all(ids.slice(0, ACCOUNTS_MAX).map(accountId => admin.ask('ListKeys', { accountId })))
-  return answers.flatMap(({ keys: found }) => named(found, 'accessKey', 'user'))
+  const results = await Promise.all(ids.slice(0, ACCOUNTS_MAX).map(accountId => admin.ask('ListKeys', { accountId })))
+  return results.flatMap(({ keys: found }) => named(found, 'accessKey', 'user'))
 }
 
 const policies: Ask = async (admin, before) => {

@@ -14,7 +14,7 @@ export interface InterceptedRequest {
 export type FaultInjector = (
   request: InterceptedRequest,
   exchange: Exchange,
-  answer: (exchange: Exchange) => Promise<RequestState>,
+  respond: (exchange: Exchange) => Promise<RequestState>,
 ) => Promise<RequestState>
 
 /** Thrown to close the connection without a response, or in the middle of one. */

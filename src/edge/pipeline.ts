@@ -301,9 +301,9 @@ export class Pipeline {
       state.resource = `/${bucket}/${key}`
       state.cors = await corsHeaders(facts, bucket, request.method, headerValues(request, 'origin')[0])
       const fetch: FetchPage = (page, pageKey) => this.#fetchPage(exchange, state, page, { bucket, key: pageKey })
-      const { answers, code } = await serveWebsite({ ...exchange, bucket, key, facts, fetch, dialect: state.dialect })
+      const { response, code } = await serveWebsite({ ...exchange, bucket, key, facts, fetch, dialect: state.dialect })
       state.code = code
-      state.response = encodeResponse(answers, state)
+      state.response = encodeResponse(response, state)
     } catch (error) {
       const fault = this.#asFault(error, exchange.requestId)
       state.response = faultPage(fault, exchange, state)

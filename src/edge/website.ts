@@ -87,7 +87,7 @@ async function websiteOf(facts: AccessFacts, bucket: string): Promise<Website> {
 
 const away = ({ status, location }: Redirection): OperationResponse => ({ status, headers: [['location', location]] })
 
-const saidIn = ({ headers = [] }: OperationResponse, wanted: string): string | undefined => {
+const headerIn = ({ headers = [] }: OperationResponse, wanted: string): string | undefined => {
   const value = headers.find(([name]) => name === wanted)?.[1]
   return value === undefined ? undefined : String(value)
 }
@@ -98,10 +98,10 @@ async function giveUp({ body }: OperationResponse): Promise<void> {
 }
 
 /** R28. The object, or its redirect. */
-async function honoured(answers: OperationResponse): Promise<OperationResponse> {
-  const redirect = saidIn(answers, REDIRECT)
-  if (redirect === undefined) return answers
-  await giveUp(answers)
+async function honoured(response: OperationResponse): Promise<OperationResponse> {
+  const redirect = headerIn(response, REDIRECT)
+  if (redirect === undefined) return response
+  await giveUp(response)
   return away(objectRedirect(Buffer.from(redirect, 'latin1').toString('utf8')))
 }
 
@@ -113,14 +113,14 @@ const faultIn = (error: unknown): Fault => {
 /** The response to a visitor, and the code of the fault behind an error document or redirect. */
 export async function serveWebsite(
   visit: WebsiteRequest,
-): Promise<{ readonly answers: OperationResponse; readonly code: string }> {
+): Promise<{ readonly response: OperationResponse; readonly code: string }> {
   const { request, bucket, key, secure, facts, fetch } = visit
   const { method } = request
   if (!METHODS.includes(method)) throw new Fault('MethodNotAllowed', { Method: method })
   const website = await websiteOf(facts, bucket)
   if (method === 'OPTIONS') {
     const decoded = new DecodedRequest(request, visit.dialect)
-    return { answers: { headers: await preflight(facts, { bucket, key, style: 'host' }, decoded) }, code: 'ok' }
+    return { response: { headers: await preflight(facts, { bucket, key, style: 'host' }, decoded) }, code: 'ok' }
   }
   const headers = request.headers.filter(([name]) => FORWARDED.has(name.toLowerCase()))
   const host = headers.find(([name]) => name.toLowerCase() === 'host')![1]
@@ -131,14 +131,14 @@ export async function serveWebsite(
     query: splitTarget(request.target).query,
   }
   const first = redirectBeforeLookup(website, visited)
-  if (first !== undefined) return { answers: away(first), code: 'ok' }
+  if (first !== undefined) return { response: away(first), code: 'ok' }
   const pages = website as Pages
   try {
-    return { answers: await honoured(await fetch({ method, headers }, pageKey(pages, key))), code: 'ok' }
+    return { response: await honoured(await fetch({ method, headers }, pageKey(pages, key))), code: 'ok' }
   } catch (error) {
     const fault = faultIn(error)
     if (fault.status < 400) throw fault
-    return { answers: await inPlaceOf(fault, pages, visited, visit), code: fault.code }
+    return { response: await inPlaceOf(fault, pages, visited, visit), code: fault.code }
   }
 }
 
@@ -181,11 +181,11 @@ const headersOf = ({ detail }: Fault): Header[] =>
 
 /** R28. On a bucket's own host, an anonymous plain read follows the object's redirect. */
 export async function redirectOnBucketHost(
-  answers: OperationResponse,
+  response: OperationResponse,
   { bucket, request, facts }: Pick<WebsiteRequest, 'bucket' | 'request' | 'facts'>,
 ): Promise<OperationResponse> {
-  if (saidIn(answers, REDIRECT) === undefined || splitTarget(request.target).query !== '') return answers
-  return (await facts.bucket(bucket)).documents.includes('website') ? honoured(answers) : answers
+  if (headerIn(response, REDIRECT) === undefined || splitTarget(request.target).query !== '') return response
+  return (await facts.bucket(bucket)).documents.includes('website') ? honoured(response) : response
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -8,7 +8,7 @@ import { Fault } from '../model/faults.ts'
 import type { FaultEffect, FaultMatch, FaultRule, HoldfastFaults } from './api.ts'
 import { checkRule } from './check-options.ts'
 
-type Answer = (incoming: Exchange) => Promise<RequestState>
+type Respond = (incoming: Exchange) => Promise<RequestState>
 
 const isLike = (text: string, wanted: string | RegExp | undefined): boolean =>
   wanted === undefined || (typeof wanted === 'string' ? text === wanted : text.search(wanted) >= 0)
@@ -61,8 +61,8 @@ const hasBody = ({ request }: Exchange): boolean =>
     return lower === 'transfer-encoding' || (lower === 'content-length' && value !== '0')
   })
 
-async function cutAnswer(incoming: Exchange, answer: Answer, bytes: number): Promise<RequestState> {
-  const state = await answer(incoming)
+async function cutResponse(incoming: Exchange, respond: Respond, bytes: number): Promise<RequestState> {
+  const state = await respond(incoming)
   const { response } = state
   const { body } = response
   if (body === undefined) return state
@@ -79,29 +79,29 @@ export class FaultList {
   /** Whether the current request must find the disk full. */
   readonly isDiskFull = (): boolean => this.#onFullDisk.getStore() === true
 
-  readonly interfere: FaultInjector = (request, incoming, answer) => {
+  readonly interfere: FaultInjector = (request, incoming, respond) => {
     for (const injected of this.#injected) {
-      if (injected.takes(request)) return this.#apply(injected.rule.fault, incoming, answer)
+      if (injected.takes(request)) return this.#apply(injected.rule.fault, incoming, respond)
     }
-    return answer(incoming)
+    return respond(incoming)
   }
 
-  async #apply(effect: FaultEffect, incoming: Exchange, answer: Answer): Promise<RequestState> {
+  async #apply(effect: FaultEffect, incoming: Exchange, respond: Respond): Promise<RequestState> {
     if (effect === 'slow-down') throw new Fault('SlowDown')
     if (effect === 'internal-error') throw new Fault('InternalError')
-    if (effect === 'disk-full') return this.#onFullDisk.run(true, () => answer(incoming))
+    if (effect === 'disk-full') return this.#onFullDisk.run(true, () => respond(incoming))
     if (effect === 'lost-answer') {
-      await answer(incoming).catch((error: unknown) => {
+      await respond(incoming).catch((error: unknown) => {
         if (!(error instanceof Fault)) throw error
       })
       throw new ConnectionCut()
     }
     if ('delay' in effect) {
       await this.#delay(effect.delay)
-      return answer(incoming)
+      return respond(incoming)
     }
-    if (hasBody(incoming)) return answer({ ...incoming, body: cut(incoming.body, effect.cutAfter) })
-    return cutAnswer(incoming, answer, effect.cutAfter)
+    if (hasBody(incoming)) return respond({ ...incoming, body: cut(incoming.body, effect.cutAfter) })
+    return cutResponse(incoming, respond, effect.cutAfter)
   }
 
   #delay(ms: number): Promise<void> {

@@ -96,8 +96,8 @@ function otherThanDeclared(declared: ChecksumAlgorithm, sent: string): Fault {
 }
 
 /**
- * R103, R104, R112, D12. The algorithm that the client sent is computed while streaming. An algorithm declared at creation of an
- * upload is always computed, and no other may be sent.
+ * R103, R104, R112, D12. The checksum that the client sent is computed while streaming. An algorithm declared at the
+ * creation of an upload is always computed, and no other may be sent.
  */
 export function integrityChecks(
   request: RequestView,

@@ -110,31 +110,31 @@ export class S3Client {
 
   /** Sends a request once and reads the whole response. */
   async requestOnce(ask: ClientRequest): Promise<ClientResponse> {
-    const answer = await this.open(ask)
-    return { headers: neutralHeaders(answer.headers), body: await wholeOf(answer) }
+    const response = await this.open(ask)
+    return { headers: neutralHeaders(response.headers), body: await wholeOf(response) }
   }
 
   /** Sends a request once and reads the body of the response, with its status and its headers as they are. */
-  async read(ask: ClientRequest): Promise<{ readonly answer: IncomingMessage; readonly body: Buffer }> {
-    const answer = await this.open(ask)
-    return { answer, body: await wholeOf(answer) }
+  async read(ask: ClientRequest): Promise<{ readonly response: IncomingMessage; readonly body: Buffer }> {
+    const response = await this.open(ask)
+    return { response, body: await wholeOf(response) }
   }
 
   /** Reads a response that should be short; a longer body is discarded and an empty one returned. */
   async readShort(ask: ClientRequest, bytesMax: number): Promise<Buffer> {
-    const answer = await this.open(ask)
-    const length = Number(answer.headers['content-length'] ?? 0)
-    if (length <= bytesMax) return wholeOf(answer)
-    answer.destroy()
+    const incoming = await this.open(ask)
+    const length = Number(incoming.headers['content-length'] ?? 0)
+    if (length <= bytesMax) return wholeOf(incoming)
+    incoming.destroy()
     return Buffer.alloc(0)
   }
 
   /** Sends a request once; the caller must read or destroy the body of the response. */
   async open(ask: ClientRequest): Promise<IncomingMessage> {
-    const answer = await this.#exchange(this.#signed(ask), ask)
-    const status = answer.statusCode ?? 0
-    if (status >= 200 && status < 300) return answer
-    throw refusalOf(status, await wholeOf(answer))
+    const response = await this.#exchange(this.#signed(ask), ask)
+    const status = response.statusCode ?? 0
+    if (status >= 200 && status < 300) return response
+    throw refusalOf(status, await wholeOf(response))
   }
 
   #signed(ask: ClientRequest): RawRequest {
@@ -184,16 +184,16 @@ export class S3Client {
 }
 
 /** By events: iterating over a stream takes several times the processor time. */
-function wholeOf(answer: IncomingMessage): Promise<Buffer> {
+function wholeOf(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     const cut = (error: Error): void => reject(new NoResponse(`the response was cut off: ${error.message}`))
-    answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-    answer.on('error', cut)
-    answer.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    response.on('data', (chunk: Buffer) => chunks.push(chunk))
+    response.on('error', cut)
+    response.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
     // A connection that ends early may report neither an end nor an error.
-    answer.on('close', () => {
-      if (!answer.readableEnded) cut(new Error('the connection was closed'))
+    response.on('close', () => {
+      if (!response.readableEnded) cut(new Error('the connection was closed'))
     })
   })
 }

@@ -22,10 +22,10 @@ type BreakOff = (response: ServerResponse, socket: Socket) => void
 const STAGES = ['before its headers', 'after its headers', 'within its body', 'within its last chunk'] as const
 type Stage = (typeof STAGES)[number]
 
-const isComplete = (moment: Stage, answer: string): boolean => {
-  if (moment === 'within its body') return answer.endsWith('ab')
+const isComplete = (moment: Stage, response: string): boolean => {
+  if (moment === 'within its body') return response.endsWith('ab')
   // A chunk of zero bytes is the last one.
-  return moment === 'within its last chunk' ? answer.includes('\r\n0\r\n') : answer !== ''
+  return moment === 'within its last chunk' ? response.includes('\r\n0\r\n') : response !== ''
 }
 
 async function fail(message: IncomingMessage, response: ServerResponse, cut: BreakOff): Promise<void> {
@@ -43,16 +43,16 @@ async function fail(message: IncomingMessage, response: ServerResponse, cut: Bre
 function responseTo(moment: number, { port, address: host }: AddressInfo, isSecure: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = isSecure ? connectSecurely({ host, port, rejectUnauthorized: false }) : connect({ host, port })
-    let answer = ''
+    let response = ''
     socket.setTimeout(WAIT_MS_MAX, () => {
       reject(new UnsafeRuntime(`${RUNTIME} does not close the connection of a response aborted ${STAGES[moment]}`))
       socket.destroy()
     })
     socket.on('data', piece => {
-      answer += piece.toString('latin1')
+      response += piece.toString('latin1')
     })
     socket.on('error', () => {})
-    socket.on('close', () => resolve(answer))
+    socket.on('close', () => resolve(response))
     socket.on(isSecure ? 'secureConnect' : 'connect', () =>
       socket.write(`GET /${moment} HTTP/1.1\r\nHost: check\r\n\r\n`),
     )
@@ -74,9 +74,9 @@ export async function checkTruncatedResponses(certificate: Certificate | undefin
   const address = await listenSomewhere(server)
   if (address === undefined) return false
   try {
-    const answers = STAGES.map((_, moment) => responseTo(moment, address, certificate !== undefined))
+    const responses = STAGES.map((_, moment) => responseTo(moment, address, certificate !== undefined))
     for (const [at, moment] of STAGES.entries()) {
-      if (!isComplete(moment, await answers[at]!)) continue
+      if (!isComplete(moment, await responses[at]!)) continue
       throw new UnsafeRuntime(
         `${RUNTIME} completes a response aborted ${moment}: clients would take a failed download for a complete ` +
           'one. Use another version of it, or Node with HOLDFAST_RUNTIME=node',

@@ -26,7 +26,7 @@ export function histogramSamples(
 }
 
 class OperationMetrics {
-  readonly answer = new BucketCounts(BOUNDS)
+  readonly responseStart = new BucketCounts(BOUNDS)
   readonly request = new BucketCounts(BOUNDS)
   /** Requests by code and status. */
   readonly codes = new Map<string, Map<number, number>>()
@@ -53,7 +53,7 @@ class OperationMetrics {
     const shown = labelled(labels)
     return [
       ...out,
-      ...histogramSamples('holdfast_response_start_seconds', labels, this.answer),
+      ...histogramSamples('holdfast_response_start_seconds', labels, this.responseStart),
       ...histogramSamples('holdfast_request_seconds', labels, this.request),
       ['holdfast_received_bytes_total', shown, this.received],
       ['holdfast_sent_bytes_total', shown, this.sent],
@@ -89,7 +89,7 @@ export class RequestMetrics {
     const byName = this.#byDialect.get(dialect.name)!
     const counted = byName.get(operationName) ?? byName.get(UNKNOWN)!
     counted.count(code, exchange.status)
-    counted.answer.observe(exchange.milliseconds / 1000)
+    counted.responseStart.observe(exchange.milliseconds / 1000)
     counted.request.observe(exchange.totalMilliseconds / 1000)
     counted.received += exchange.receivedBytes
     counted.sent += exchange.sentBytes

@@ -123,15 +123,15 @@ export class Tracer {
     const resource = { attributes: [text('service.name', serviceName)] }
     const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'holdfast' }, spans }] }] })
     try {
-      const answer = await fetch(url, {
+      const response = await fetch(url, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
         body,
         redirect: 'error',
         signal: AbortSignal.timeout(SEND_MS_MAX),
       })
-      await answer.arrayBuffer()
-      if (!answer.ok) throw new Error(`the collector responded with status ${answer.status}`)
+      await response.arrayBuffer()
+      if (!response.ok) throw new Error(`the collector responded with status ${response.status}`)
       this.#sent += spans.length
       this.#isFailing = false
     } catch (error) {

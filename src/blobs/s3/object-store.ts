@@ -135,8 +135,8 @@ export class ObjectStore {
     const [md5, sha256] = await Promise.all([digestOf('md5', ask.body), digestOf('sha256', ask.body)])
     const headers = [...(ask.headers ?? []), ['content-md5', md5.toString('base64')] as const]
     try {
-      const answer = await this.#client.requestOnce({ ...ask, headers, bodyHash: sha256.toString('hex') })
-      return checkedEtag(answer, md5)
+      const response = await this.#client.requestOnce({ ...ask, headers, bodyHash: sha256.toString('hex') })
+      return checkedEtag(response, md5)
     } catch (error) {
       const isMangled = error instanceof RequestRefused && MANGLED_CODES.includes(error.code)
       throw isMangled ? new ResponseDamaged(`${this.host} received other bytes: ${error.message}`) : error
@@ -161,8 +161,8 @@ export class ObjectStore {
 
   /** Reads bytes [start, end) once. Fewer bytes: the object ends there. */
   async read(name: string, start: number, end: number): Promise<Buffer> {
-    const { answer, body } = await this.#client.read(this.#rangeOf(name, start, end))
-    const bytes = this.#bytesIn(answer, start, end)
+    const { response, body } = await this.#client.read(this.#rangeOf(name, start, end))
+    const bytes = this.#bytesIn(response, start, end)
     if (body.length !== bytes) throw new NoResponse(`the response has ${body.length} of ${bytes} bytes`)
     return body
   }
@@ -180,8 +180,8 @@ export class ObjectStore {
   }
 
   async bytesOf(name: string): Promise<number> {
-    const answer = await this.attempts(() => this.ask({ method: 'HEAD', key: this.keyOf(name) }))
-    return Number(answer.headers.get('content-length'))
+    const response = await this.attempts(() => this.ask({ method: 'HEAD', key: this.keyOf(name) }))
+    return Number(response.headers.get('content-length'))
   }
 
   async has(name: string): Promise<boolean> {

@@ -58,8 +58,8 @@ export async function checkObjectStore(store: ObjectStore, token: string): Promi
 async function refuseVersions(store: ObjectStore, unfit: (what: string) => UnfitStore): Promise<void> {
   let status: string | undefined
   try {
-    const answer = await store.attempts(() => store.ask({ method: 'GET', query: { versioning: '' } }))
-    status = childText(documentOf(answer.body), 'Status')
+    const response = await store.attempts(() => store.ask({ method: 'GET', query: { versioning: '' } }))
+    status = childText(documentOf(response.body), 'Status')
   } catch (error) {
     // Some stores do not know the question, or not every key may ask it.
     if (!(error instanceof RequestRefused)) throw error

@@ -18,7 +18,7 @@ const list = onServer({
   run: showAdminResult(
     'ListAccounts',
     () => ({}),
-    answer => table(rows(answer, 'accounts'), COLUMNS),
+    result => table(rows(result, 'accounts'), COLUMNS),
   ),
 })
 

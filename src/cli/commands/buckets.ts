@@ -61,7 +61,7 @@ const info = onServer({
   summary: 'show the settings and the usage of a bucket',
   examples: ['bucket info photos'],
   arguments: [BUCKET],
-  run: showAdminResult('GetBucket', bucketOf, answer => facts(flat({ ...answer, usage: answer.usage ?? UNCOUNTED }))),
+  run: showAdminResult('GetBucket', bucketOf, result => facts(flat({ ...result, usage: result.usage ?? UNCOUNTED }))),
 })
 
 const versioning = onServer({

@@ -5,11 +5,11 @@ import { rows, runAdminCommand, showAdminResult, type TableRow } from './request
 
 const COLUMNS = ['id', 'address', 'version', 'joinedAt', 'renewals', 'leads']
 
-const membersTable = (answer: TableRow): string => table(rows(answer, 'members'), COLUMNS)
+const membersTable = (result: TableRow): string => table(rows(result, 'members'), COLUMNS)
 
-function statusText(answer: TableRow): string {
-  const { members: _, ...cluster } = answer
-  return `${facts(cluster)}\n\n${membersTable(answer)}`
+function statusText(result: TableRow): string {
+  const { members: _, ...cluster } = result
+  return `${facts(cluster)}\n\n${membersTable(result)}`
 }
 
 const status = onServer({

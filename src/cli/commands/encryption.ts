@@ -15,9 +15,9 @@ const list = onServer({
   run: showAdminResult(
     'GetEncryption',
     () => ({}),
-    answer => {
-      const { keys: _keys, ...keyring } = answer
-      return `${facts(keyring)}\n\n${table(rows(answer, 'keys'), ['name', 'version', 'disabled'])}`
+    result => {
+      const { keys: _keys, ...keyring } = result
+      return `${facts(keyring)}\n\n${table(rows(result, 'keys'), ['name', 'version', 'disabled'])}`
     },
   ),
 })

@@ -16,7 +16,7 @@ const list = onServer({
   run: showAdminResult(
     'ListKeys',
     call => ({ accountId: call.argument('ACCOUNT'), user: call.flag('user') }),
-    answer => table(rows(answer, 'keys'), ['accessKey', 'user', 'disabled', 'createdAt']),
+    result => table(rows(result, 'keys'), ['accessKey', 'user', 'disabled', 'createdAt']),
   ),
 })
 

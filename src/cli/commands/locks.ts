@@ -35,7 +35,7 @@ const explain = onServer({
       return { as, action, versionId, ...placeOf(call.flag('on')), bypass: call.has('bypass') || undefined }
     },
     // The line breaks are the server's; only the text between them is escaped.
-    answer => String(answer.text).split('\n').map(escapeControls).join('\n'),
+    result => String(result.text).split('\n').map(escapeControls).join('\n'),
   ),
 })
 

@@ -18,7 +18,7 @@ const get = onServer({
   summary: 'print the policy of a bucket, as it was set',
   examples: ['policy get photos'],
   arguments: [BUCKET],
-  run: showAdminResult('GetPolicy', bucketOf, answer => String(answer.document)),
+  run: showAdminResult('GetPolicy', bucketOf, result => String(result.document)),
 })
 
 const put = onServer({

@@ -5,7 +5,7 @@ import { facts } from '../output.ts'
 export type TableRow = Readonly<Record<string, unknown>>
 type Input = (call: Invocation) => TableRow | Promise<TableRow>
 
-export const rows = (answer: TableRow, name: string): readonly TableRow[] => answer[name] as readonly TableRow[]
+export const rows = (result: TableRow, name: string): readonly TableRow[] => result[name] as readonly TableRow[]
 
 /** Calls the route and prints one line that confirms it. */
 export function runAdminCommand(route: string, input: Input, done: (call: Invocation) => string): Command['run'] {
@@ -19,7 +19,7 @@ export function runAdminCommand(route: string, input: Input, done: (call: Invoca
 export function showAdminResult(
   route: string,
   input: Input,
-  show: (answer: TableRow) => string = facts,
+  show: (result: TableRow) => string = facts,
 ): Command['run'] {
   return async call => {
     const value = await (await call.admin()).ask(route, await input(call))

@@ -4,9 +4,9 @@ import { rows, showAdminResult, type TableRow } from './requests.ts'
 
 const COLUMNS = ['accountId', 'buckets', 'objects', 'versions', 'deleteMarkers', 'bytes', 'versionBytes', 'uploadBytes']
 
-function shown(answer: TableRow): string {
-  const { accounts: _, ...total } = answer
-  return `${facts(total)}\n\n${table(rows(answer, 'accounts'), COLUMNS)}`
+function shown(result: TableRow): string {
+  const { accounts: _, ...total } = result
+  return `${facts(total)}\n\n${table(rows(result, 'accounts'), COLUMNS)}`
 }
 
 const usage = onServer({

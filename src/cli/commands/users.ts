@@ -15,12 +15,12 @@ function userText({ policies, ...rest }: TableRow): string {
   return [facts(rest), ...named.map(escapeControls)].join('\n')
 }
 
-function listing(answer: TableRow): string {
+function listing(result: TableRow): string {
   const named = (user: TableRow): string =>
     policiesOf(user)
       .map(({ name }) => name)
       .join(' ') || '-'
-  const shown = rows(answer, 'users').map(user => ({ ...user, policies: named(user) }))
+  const shown = rows(result, 'users').map(user => ({ ...user, policies: named(user) }))
   return table(shown, ['name', 'policies', 'disabled', 'createdAt'])
 }
 

@@ -36,8 +36,8 @@ export interface SourceBucket {
 }
 
 const document = async (client: S3Client, subresource: string) => {
-  const answer = await client.requestIfPresent({ method: 'GET', query: { [subresource]: '' } }, ...NONE)
-  return answer === undefined ? undefined : documentOf(answer.body)
+  const response = await client.requestIfPresent({ method: 'GET', query: { [subresource]: '' } }, ...NONE)
+  return response === undefined ? undefined : documentOf(response.body)
 }
 
 export async function readSourceBucket(client: S3Client): Promise<SourceBucket> {
@@ -110,7 +110,7 @@ export async function readyTarget(
 
 /** Canonical ID of the key's account, as ACLs name it. */
 export async function sourceCanonicalId(client: S3Client): Promise<string | undefined> {
-  const answer = await client.requestIfPresent({ method: 'GET', onService: true }, 'AccessDenied', ...NONE)
-  const owner = answer && child(documentOf(answer.body), 'Owner')
+  const response = await client.requestIfPresent({ method: 'GET', onService: true }, 'AccessDenied', ...NONE)
+  const owner = response && child(documentOf(response.body), 'Owner')
   return owner && (childText(owner, 'ID') || undefined)
 }

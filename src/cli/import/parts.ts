@@ -86,20 +86,20 @@ interface Sent {
   readonly checksum: string | undefined
 }
 
-function lengthOf(answer: IncomingMessage): number {
-  const length = Number(answer.headers['content-length'])
+function lengthOf(incoming: IncomingMessage): number {
+  const length = Number(incoming.headers['content-length'])
   if (Number.isSafeInteger(length)) return length
-  answer.destroy()
-  throw new NoResponse('the source does not say how long its answer is')
+  incoming.destroy()
+  throw new NoResponse('the source does not say how long its response is')
 }
 
 /** Streams a response of the source to the target and hashes it on the way. */
 export async function passOn(
-  answer: IncomingMessage,
+  incoming: IncomingMessage,
   send: (stream: { readonly from: Transform; readonly length: number }) => Promise<NeutralHeaders>,
 ): Promise<{ readonly responseHeaders: NeutralHeaders; readonly md5: string }> {
   const md5 = createHash('md5')
-  const length = lengthOf(answer)
+  const length = lengthOf(incoming)
   const from = new Transform({
     transform: (chunk: Buffer, _, done) => {
       md5.update(chunk)
@@ -107,12 +107,12 @@ export async function passOn(
     },
   })
   // An error of the source destroys the request that it feeds, and that request reports it.
-  pipeline(answer, from, () => {})
+  pipeline(incoming, from, () => {})
   try {
     const responseHeaders = await send({ from, length })
     return { responseHeaders, md5: md5.digest('hex') }
   } finally {
-    answer.destroy()
+    incoming.destroy()
   }
 }
 
@@ -120,12 +120,12 @@ async function sendPart(place: Place, layout: Layout, uploadId: string, number: 
   const { source, target, key, version } = place
   const { query, headers } = layout.ask(number)
   const from = { method: 'GET' as const, key, query: { versionId: version.versionId, ...query }, headers }
-  const answer = await fromSource(() => source.open(from))
-  if (layout.isSources && layout.parts > 1 && lengthOf(answer) >= version.size) {
-    answer.destroy()
+  const incoming = await fromSource(() => source.open(from))
+  if (layout.isSources && layout.parts > 1 && lengthOf(incoming) >= version.size) {
+    incoming.destroy()
     throw new NoSuchParts()
   }
-  const { responseHeaders, md5 } = await passOn(answer, async stream => {
+  const { responseHeaders, md5 } = await passOn(incoming, async stream => {
     const to = { method: 'PUT' as const, key, query: { partNumber: number, uploadId }, stream }
     return (await target.requestOnce(to)).headers
   })

@@ -51,10 +51,10 @@ export async function carrySettings(between: Between): Promise<void> {
   await attempt('acl', () => carryList(between))
   for (const name of DOCUMENTS) {
     await attempt(name, async () => {
-      const answer = await source.requestIfPresent({ method: 'GET', query: { [name]: '' } }, ...NONE)
-      if (answer === undefined) return false
+      const response = await source.requestIfPresent({ method: 'GET', query: { [name]: '' } }, ...NONE)
+      if (response === undefined) return false
       const isPolicy = name === 'policy'
-      const body = isPolicy ? renamed(answer.body, source.address.bucket, target.address.bucket) : answer.body
+      const body = isPolicy ? renamed(response.body, source.address.bucket, target.address.bucket) : response.body
       await target.request({ method: 'PUT', query: { [name]: '' }, headers: [contentMd5(body)], body })
       return true
     })

@@ -80,9 +80,9 @@ export async function lockOf(
 }
 
 async function tagsOf(client: S3Client, name: VersionName): Promise<Tags> {
-  const answer = await client.requestIfPresent(about(name, 'tagging'), 'NoSuchTagSet')
-  if (answer === undefined) return []
-  const [set] = children(documentOf(answer.body), 'TagSet')
+  const response = await client.requestIfPresent(about(name, 'tagging'), 'NoSuchTagSet')
+  if (response === undefined) return []
+  const [set] = children(documentOf(response.body), 'TagSet')
   if (set === undefined) return []
   return children(set, 'Tag').map(tag => [childText(tag, 'Key') ?? '', childText(tag, 'Value') ?? ''] as const)
 }

@@ -196,8 +196,8 @@ export class Transfer {
     }
     const claim = Buffer.from(version.etag, 'hex').toString('base64')
     const query = { versionId: version.versionId }
-    const answer = await fromSource(() => source.open({ method: 'GET', key, query }))
-    const { responseHeaders: made, md5 } = await passOn(answer, async stream => {
+    const response = await fromSource(() => source.open({ method: 'GET', key, query }))
+    const { responseHeaders: made, md5 } = await passOn(response, async stream => {
       const all: Headers = [...headers, ...sum, ['content-md5', claim]]
       return (await target.requestOnce({ method: 'PUT', key, headers: all, stream })).headers
     })
@@ -244,18 +244,18 @@ function sameAs(md5: string, made: NeutralHeaders): string {
 }
 
 async function digestOf(client: S3Client, key: string, versionId: string | undefined): Promise<string> {
-  const answer = await client.open({ method: 'GET', key, query: { versionId } })
+  const response = await client.open({ method: 'GET', key, query: { versionId } })
   const hash = createHash('sha256')
   let bytes = 0
   try {
-    for await (const chunk of answer) {
+    for await (const chunk of response) {
       hash.update(chunk as Buffer)
       bytes += (chunk as Buffer).length
     }
   } catch (error) {
     throw new NoResponse(`the response was cut off: ${(error as Error).message}`)
   }
-  const length = neutralHeaders(answer.headers).get('content-length')
+  const length = neutralHeaders(response.headers).get('content-length')
   if (length !== undefined && Number(length) !== bytes) throw new NoResponse('the response was cut off')
   return hash.digest('hex')
 }

@@ -163,13 +163,13 @@ class LmdbMeta implements JournaledEngine {
       checkCommitLimits(tx)
       const journal = this.#journal
       const mark = journal?.begin(tx.writes, this.#nextStamp)
-      const answers = this.#issue(tx, mark)
+      const results = this.#issue(tx, mark)
       const pending = { reject }
       this.#pending.add(pending)
-      let open = answers.length
+      let open = results.length
       let isCommitted = true
-      const onAnswer = (answer: boolean): void => {
-        isCommitted &&= answer
+      const onResult = (result: boolean): void => {
+        isCommitted &&= result
         if (--open > 0) return
         this.#pending.delete(pending)
         // Before the commit resolves: afterwards the buffers belong to the caller.
@@ -181,7 +181,7 @@ class LmdbMeta implements JournaledEngine {
         this.#pending.delete(pending)
       }
       // One handler each instead of Promise.all: this is the hottest path.
-      for (const answer of answers) answer.then(onAnswer, onError)
+      for (const result of results) result.then(onResult, onError)
     })
   }
 
@@ -216,16 +216,16 @@ class LmdbMeta implements JournaledEngine {
 
   /** Issues the commit synchronously, so that no other can be interleaved. */
   #issue(tx: Minitransaction, mark: CommitMark | undefined): readonly Promise<boolean>[] {
-    const answers: Promise<boolean>[] = []
+    const results: Promise<boolean>[] = []
     const write = (): void => this.#write(tx, mark)
     try {
-      if (tx.checks.length === 0) answers.push(this.#engine.batch(write))
-      else this.#nest(tx, 0, answers, write)
+      if (tx.checks.length === 0) results.push(this.#engine.batch(write))
+      else this.#nest(tx, 0, results, write)
     } catch (error) {
       // The engine may have accepted a part of it.
       throw this.#break(error)
     }
-    return answers
+    return results
   }
 
   /**
@@ -233,15 +233,15 @@ class LmdbMeta implements JournaledEngine {
    * write may be conditional by itself: inside a condition that fails, lmdb-js 3.5 treats "the key is absent" as true
    * and would apply the writes after it. For the same reason all results count, not just the innermost.
    */
-  #nest(tx: Minitransaction, depth: number, answers: Promise<boolean>[], write: () => void): void {
+  #nest(tx: Minitransaction, depth: number, results: Promise<boolean>[], write: () => void): void {
     const check = tx.checks[depth]
     if (check === undefined) {
       write()
       return
     }
-    const inside = (): void => this.#nest(tx, depth + 1, answers, write)
+    const inside = (): void => this.#nest(tx, depth + 1, results, write)
     const { key, stamp } = check
-    answers.push(
+    results.push(
       stamp === undefined ? this.#engine.ifNoExists(key, inside) : this.#engine.ifVersion(key, stamp, inside),
     )
   }
@@ -270,10 +270,10 @@ class LmdbMeta implements JournaledEngine {
   async #wasShortWrite(): Promise<boolean> {
     if ((await this.#disk.free(this.#path)) >= FULL_DISK_FREE_BYTES) return false
     const probe = this.#engine.batch(() => {}).catch(causeOf)
-    const answer = await Promise.race([probe, this.#clock.sleep(PROBE_MS)])
+    const outcome = await Promise.race([probe, this.#clock.sleep(PROBE_MS)])
     // After a failed root every transaction is rejected. One that fails for lack of space confirms the full disk.
-    const code = (answer as { readonly code?: unknown } | undefined)?.code
-    return answer === true || code === EIO || (typeof code === 'number' && NO_SPACE.has(code))
+    const code = (outcome as { readonly code?: unknown } | undefined)?.code
+    return outcome === true || code === EIO || (typeof code === 'number' && NO_SPACE.has(code))
   }
 
   /** The engine may never settle pending commits, so all of them are rejected here. */

@@ -117,7 +117,7 @@ async function checksumOf(
   return checksum
 }
 
-async function answerOf(ctx: OperationContext, version: Version): Promise<OperationResponse> {
+async function completionResponse(ctx: OperationContext, version: Version): Promise<OperationResponse> {
   return {
     headers: (await newVersionHeaders(ctx, version)).filter(([name]) => name !== 'etag'),
     body: {
@@ -153,7 +153,7 @@ async function answerAgain(
   })
   // The null version may have been replaced since.
   if (version.etag !== etag || version.modifiedAt !== completedAt) throw gone
-  return answerOf(ctx, version)
+  return completionResponse(ctx, version)
 }
 
 async function complete(
@@ -208,7 +208,7 @@ export const CompleteMultipartUpload = operation({
     const name = uploadName(ctx, input.uploadId)
     const list = await sentList(ctx)
     try {
-      return await answerOf(ctx, await complete(ctx, name, list, input))
+      return await completionResponse(ctx, await complete(ctx, name, list, input))
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       if (error.code === 'NoSuchUpload') return answerAgain(ctx, name, list, error)

@@ -28,7 +28,7 @@ const created = ({ target, location }: OperationContext, version: Version) => ({
   },
 })
 
-async function answered(ctx: OperationContext, version: Version): Promise<OperationResponse> {
+async function formResponse(ctx: OperationContext, version: Version): Promise<OperationResponse> {
   const headers: Header[] = [...(await newVersionHeaders(ctx, version)), ...checksumHeaders(version)]
   const redirect = redirectOf(ctx, version)
   if (redirect !== undefined) return { status: 303, headers: [...headers, ['location', redirect]] }
@@ -47,6 +47,6 @@ export const PostObject = operation({
   createsObject: true,
   input: { ...newObjectInputs, tags: tagSet, precondition: writePrecondition },
   async run(ctx, input) {
-    return answered(ctx, await putObject(ctx, input, undefined))
+    return formResponse(ctx, await putObject(ctx, input, undefined))
   },
 })

@@ -14,8 +14,8 @@ interface Answer extends LocalBarrier {
   readonly number: number
 }
 
-/** The answers of one member: which of the barriers it was asked for have passed in its own processes. */
-export class BarrierAnswers {
+/** The reports of one member: which of the barriers it was asked for have passed in its own processes. */
+export class PassedBarriers {
   readonly #begin: (kind: BarrierKind) => LocalBarrier
   readonly #waiting: Record<BarrierKind, Answer[]> = { readers: [], drafts: [], keys: [], holds: [] }
   #passed: BarrierNumbers

@@ -8,7 +8,7 @@ import { WRITER_BYTES } from '../../lib/ids.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Meta, Write } from '../../meta/meta.ts'
 import { type Fence, FencedMeta, fenceAt, OwnershipLost } from '../commit/fenced-meta.ts'
-import { BarrierAnswers, type LocalBarrier, PendingBarrier, raised } from './barriers.ts'
+import { type LocalBarrier, PassedBarriers, PendingBarrier, raised } from './barriers.ts'
 import {
   type BarrierKind,
   type BarrierNumbers,
@@ -65,7 +65,7 @@ export class Membership {
   /** Every commit of this member checks that it still is one. */
   readonly meta: FencedMeta
   readonly #liveness: Liveness
-  #answers: BarrierAnswers | undefined
+  #passedBarriers: PassedBarriers | undefined
   #local: LocalProcesses | undefined
   readonly #joinedAt: BarrierNumbers
   readonly #unnumbered = new Map<BarrierKind, PendingBarrier>()
@@ -100,7 +100,7 @@ export class Membership {
    */
   serve(local: LocalProcesses): void {
     this.#local = local
-    this.#answers = new BarrierAnswers(this.#joinedAt, kind => local.begin(kind))
+    this.#passedBarriers = new PassedBarriers(this.#joinedAt, kind => local.begin(kind))
   }
 
   /** Called after every step. */
@@ -171,7 +171,7 @@ export class Membership {
   }
 
   async #renew(view: ClusterView): Promise<void> {
-    const passed = this.#answers?.update(view.barriers) ?? this.#joinedAt
+    const passed = this.#passedBarriers?.update(view.barriers) ?? this.#joinedAt
     const value = renewalFormat.encode({ count: ++this.#renewals, passed })
     // No other process writes this record, so the fence is the only check.
     if (!(await this.meta.commit({ checks: [], writes: [{ key: clusterKey.renewal(this.id), value }] }))) return
