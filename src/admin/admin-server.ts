@@ -61,6 +61,7 @@ export interface AdminServerParts {
   /** Samples of all processes of the server. */
   readonly collectMetrics: () => Promise<Sample[]>
   readonly facts: AdminContext['facts']
+  readonly inspection?: AdminContext['inspection']
   readonly scraping: ScrapeAccess
   readonly backups: BackupLeases
   readonly isReady: () => Promise<boolean>
@@ -282,9 +283,9 @@ export class AdminServer {
     identities: AdminContext['identities'],
     requestId: string,
   ): AdminContext {
-    const { store, clock, region, explain, scrub, backups, collectMetrics, facts } = this.#parts
+    const { store, clock, region, explain, scrub, backups, collectMetrics, facts, inspection } = this.#parts
     const known = { identities, caller, requestId, clock, region, explain, scrub, backups, collectMetrics, facts }
-    const by = { isAdministrator, session, objectUrl, store: asCaller(caller, store, requestId) }
+    const by = { inspection, isAdministrator, session, objectUrl, store: asCaller(caller, store, requestId) }
     return { ...known, ...by, accounts: this.#accounts }
   }
 

@@ -8,6 +8,7 @@ import * as blobs from './routes/blobs.ts'
 import * as buckets from './routes/buckets.ts'
 import * as cluster from './routes/cluster.ts'
 import * as encryption from './routes/encryption.ts'
+import * as held from './routes/held.ts'
 import * as keys from './routes/keys.ts'
 import * as locks from './routes/locks.ts'
 import * as metrics from './routes/metrics.ts'
@@ -28,8 +29,20 @@ const GetDescription = route({
 })
 
 export const ADMIN_ROUTES = new RouteTable([
-  ...[accounts, keys, buckets, locks, encryption, backup, blobs, metrics, server, cluster, usage, session].flatMap(
-    module => Object.values(module).filter(isRoute),
-  ),
+  ...[
+    accounts,
+    keys,
+    buckets,
+    locks,
+    encryption,
+    backup,
+    blobs,
+    metrics,
+    server,
+    cluster,
+    usage,
+    session,
+    held,
+  ].flatMap(module => Object.values(module).filter(isRoute)),
   GetDescription,
 ])

@@ -47,6 +47,8 @@ export interface AdminContext {
   readonly explain: ExplainAccess
   readonly collectMetrics: () => Promise<Sample[]>
   readonly facts: () => Promise<ServerFacts>
+  /** Undefined on the command line, which has no server. */
+  readonly inspection?: ServerInspection | undefined
 }
 
 /** Facts about a running server; a command on a folder knows only some of them. */
@@ -65,6 +67,24 @@ export interface ServerFacts {
     readonly files: number
     readonly freeFiles: number
   }[]
+}
+
+/** A process of the server that serves requests. */
+export interface ServingProcess {
+  readonly pid: number
+  readonly startedAt: string
+  readonly listening: boolean
+  /** As of the last scrape. */
+  readonly residentBytes: number | undefined
+  readonly cpuSeconds: number | undefined
+  readonly requestsInFlight: number | undefined
+}
+
+/** The running server as its operator sees it. */
+export interface ServerInspection {
+  readonly processes: () => Promise<readonly ServingProcess[]>
+  /** The settings in force, without secrets. */
+  readonly settings: Readonly<Record<string, unknown>>
 }
 
 export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

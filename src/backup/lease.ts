@@ -18,12 +18,23 @@ const PAGE = 256
 
 interface Lease {
   readonly id: string
+  readonly takenAt: string
   readonly snapshot: Snapshot
   readonly release: () => void
   /** Monotonic time of the last data sent to the client. */
   usedAt: number
   stopTimer: () => void
   read: boolean
+  sentBytes: number
+}
+
+export interface BackupProgress {
+  readonly takenAt: string
+  /** What the client reads next, or is reading. */
+  readonly phase: 'records' | 'blobs'
+  readonly sentBytes: number
+  /** Since the client last read something. */
+  readonly idleSeconds: number
 }
 
 export class BackupLeases {
@@ -48,16 +59,26 @@ export class BackupLeases {
     try {
       const snapshot = await this.#snapshot()
       const id = random.bytes(16).toString('hex')
-      const lease: Lease = { id, snapshot, release, usedAt: clock.elapsed(), stopTimer: () => {}, read: false }
+      const takenAt = new Date(clock.now()).toISOString()
+      const begun = { id, takenAt, snapshot, release, usedAt: clock.elapsed(), sentBytes: 0 }
+      const lease: Lease = { ...begun, stopTimer: () => {}, read: false }
       this.#lease = lease
       this.#startTimer(lease, LEASE_MS)
-      return { backup: id, takenAt: new Date(clock.now()).toISOString() }
+      return { backup: id, takenAt }
     } catch (error) {
       release()
       throw error
     } finally {
       this.#starting = false
     }
+  }
+
+  /** The backup in progress; undefined without one. */
+  get progress(): BackupProgress | undefined {
+    if (this.#lease === undefined) return undefined
+    const { takenAt, sentBytes, usedAt, read } = this.#lease
+    const idleSeconds = Math.round((this.#context.clock.elapsed() - usedAt) / 1000)
+    return { takenAt, phase: read ? 'blobs' : 'records', sentBytes, idleSeconds }
   }
 
   #startTimer(lease: Lease, ms: number): void {
@@ -81,6 +102,7 @@ export class BackupLeases {
     for await (const piece of pieces) {
       if (this.#lease !== lease) throw leaseEnded()
       lease.usedAt = this.#context.clock.elapsed()
+      lease.sentBytes += piece.length
       yield piece
     }
   }

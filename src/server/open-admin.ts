@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { AdminServer } from '../admin/admin-server.ts'
 import { Sessions } from '../admin/console/sessions.ts'
 import { ADMIN_ROUTES } from '../admin/index.ts'
+import type { ServerInspection } from '../admin/route.ts'
 import { ScrubRound } from '../admin/scrub-round.ts'
 import { BackupLeases } from '../backup/lease.ts'
 import type { Certificate } from '../http/listen.ts'
@@ -27,6 +28,7 @@ import { consoleFiles } from './console-files.ts'
 import { explain, type StoreQuestion } from './explain.ts'
 import { isFatal, type Logger } from './log.ts'
 import { RenewableServer } from './renewable-server.ts'
+import { shownSettings } from './shown-settings.ts'
 
 const ADDRESS_FILE = 'console-address'
 
@@ -52,6 +54,7 @@ interface AdminOptions {
   /** Samples of everything but the admin server. */
   readonly collectMetrics: () => Promise<Sample[]>
   readonly capacity: Capacity
+  readonly processes: ServerInspection['processes']
 }
 
 /** Undefined when the admin server is disabled. */
@@ -77,6 +80,7 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
     scrub,
     scraping: config.metrics,
     facts: () => capacity.facts(),
+    inspection: { processes: over.processes, settings: shownSettings(config) },
     collectMetrics: async () => {
       const own = [...(await capacity.samples()), ...(await usage.samples())]
       return mergeSamples([...(await collectMetrics()), ...own, ...scrub.samples(), ...(audit?.log.samples() ?? [])])

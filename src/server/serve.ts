@@ -1,5 +1,6 @@
 /** Serves a data folder from this process alone, or from workers that it supervises. */
 
+import type { ServingProcess } from '../admin/route.ts'
 import type { Certificate } from '../http/listen.ts'
 import { realDisk } from '../lib/disk.ts'
 import { relaxCollector } from '../lib/runtime.ts'
@@ -14,11 +15,12 @@ import type { Config } from './config.ts'
 import { DiskWatch } from './disk-watch.ts'
 import { type Logger, withLogLevel } from './log.ts'
 import { certificateWarning, findPort, readCertificate, renewedCertificate } from './network.ts'
-import { serveObjects } from './object-server.ts'
+import { type ObjectServer, serveObjects } from './object-server.ts'
 import { openAdmin, urlOf } from './open-admin.ts'
 import { prepare } from './prepare.ts'
 import { RejoiningServer, type RunningServer } from './rejoining-server.ts'
 import { checkRuntime } from './runtime-check.ts'
+import { processShown } from './shown-settings.ts'
 import { type StoreMaintenance, startMaintenance } from './store-maintenance.ts'
 import { WorkerPool } from './worker-pool.ts'
 
@@ -31,6 +33,11 @@ export function serve(config: Config, everything: Logger): Promise<RunningServer
 
 const membershipSamples = ({ membership, clockWatch, mount }: OwnedFolder): Sample[] =>
   membership === undefined ? [] : clusterSamples(membership, clockWatch?.aheadMs, mount?.late)
+
+async function ownProcess(objects: ObjectServer): Promise<readonly ServingProcess[]> {
+  const { pid } = process
+  return [processShown(await objects.samples(), { pid, startedAt: performance.timeOrigin, listening: true })]
+}
 
 /** The part of a start that can fail before the data folder is touched. */
 async function certificateToServe(config: Config, logger: Logger): Promise<Certificate | undefined> {
@@ -73,8 +80,9 @@ async function serveAlone(config: Config, logger: Logger): Promise<RunningServer
         ...maintenance.samples(),
       ])
     let isClosing = false
+    const processes = () => ownProcess(objects)
     const shown = { certificate, isServing: () => !isClosing, isDiskFull: () => watch.isFull, collectMetrics, capacity }
-    const over = { store, snapshot: folder.snapshot, directory, objectPort: objects.address.port, ...shown }
+    const over = { store, snapshot: folder.snapshot, directory, objectPort: objects.address.port, processes, ...shown }
     const admin = await openAdmin(config, over, logger)
     objects.setConsolePort(admin?.port)
     return {
@@ -141,8 +149,9 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
       const own = [...samples, ...(await processMetrics.samples()), ...(await storeMetrics.samples())]
       return mergeSamples([...own, ...membershipSamples(folder), ...running.samples(), ...(await pool.samples())])
     }
+    const processes = () => pool.processes()
     const shown = { certificate, isServing, isDiskFull: () => watch.isFull, collectMetrics, capacity }
-    const over = { store, snapshot: folder.snapshot, directory, objectPort: address.port, ...shown }
+    const over = { store, snapshot: folder.snapshot, directory, objectPort: address.port, processes, ...shown }
     const admin = await openAdmin(config, over, logger)
     consolePort = admin?.port
     pool.broadcast({ do: 'console port', port: consolePort })

@@ -3,6 +3,7 @@
  * the reclamation barrier it represents the other processes of the folder.
  */
 import cluster, { type Worker as Child } from 'node:cluster'
+import type { ServingProcess } from '../admin/route.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { systemRandom } from '../lib/random.ts'
 import { SHARES_LISTEN_SOCKET } from '../lib/runtime.ts'
@@ -13,6 +14,7 @@ import { closeUnacceptedHandles } from './handle-transfer.ts'
 import { Heartbeat, MISSED_BEATS_MAX } from './heartbeat.ts'
 import type { Logger } from './log.ts'
 import type { ToSupervisor, ToWorker, WorkerAssignment } from './messages.ts'
+import { processShown } from './shown-settings.ts'
 import { isStopped, STOPPED_CHECK_MS, StoppedProcesses } from './stopped-processes.ts'
 
 /** How long a scrape waits for the samples of a worker. */
@@ -123,6 +125,11 @@ export class WorkerPool implements PeerProcesses {
       ['holdfast_worker_silence_seconds', '', (this.#heartbeat.longestMissed * this.#heartbeatMs) / 1000],
     ]
     return mergeSamples([...own, ...this.#exitedCounters, ...[...this.#workers].flatMap(({ samples }) => samples)])
+  }
+
+  async processes(): Promise<ServingProcess[]> {
+    await this.samples()
+    return [...this.#workers].map(workerShown)
   }
 
   async writers(): Promise<WriterLookup> {
@@ -357,4 +364,9 @@ function send({ child }: PoolWorker, message: ToWorker): void {
   } catch {
     // The worker is exiting; its exit event follows.
   }
+}
+
+function workerShown({ child, startedAt, isListening, samples }: PoolWorker): ServingProcess {
+  const wallTime = performance.timeOrigin + startedAt
+  return processShown(samples, { pid: child.process.pid ?? 0, startedAt: wallTime, listening: isListening })
 }

@@ -79,3 +79,25 @@ async function replaceWorkers(program: Program): Promise<void> {
     return answer.status === 200
   })
 }
+
+test('processes and settings of the running server are shown, secrets are not', () =>
+  withFolder(folder =>
+    withProgram(
+      folder,
+      async program => {
+        const page = await signedInPage({ port: consolePort(program) }, ROOT)
+        const { processes } = (await page.ask({ path: '/v1/processes' })).json() as { processes: { pid: number }[] }
+        assert.deepEqual(
+          processes.map(({ pid }) => pid).sort((a, b) => a - b),
+          program.workers().sort((a, b) => a - b),
+        )
+        const answer = await page.ask({ path: '/v1/settings' })
+        const { settings } = answer.json() as { settings: Record<string, unknown> }
+        assert.deepEqual([settings.workers, settings.data, settings['metrics-public']], [2, folder, true])
+        assert(!answer.text.includes(ROOT.secretKey))
+      },
+      '--console',
+      '127.0.0.1:0',
+      '--metrics-public',
+    ),
+  ))

@@ -20,6 +20,16 @@ const blobIds = {
   },
 }
 
+export const GetBackup = route({
+  name: 'GetBackup',
+  method: 'GET',
+  path: '/v1/backups',
+  summary: 'Get the progress of the backup that a client is taking',
+  permission: 'admin',
+  input: {},
+  run: async ctx => ({ running: ctx.backups.progress !== undefined, ...ctx.backups.progress }),
+})
+
 export const StartBackup = route({
   name: 'StartBackup',
   method: 'POST',

@@ -1,10 +1,13 @@
 /** Routes of buckets and their policies. */
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
-import type { Usage } from '../../model/usage.ts'
+import { ACTIONS } from '../../rules/access/actions.ts'
+import { CANNED_NAMES } from '../../rules/access/canned-policies.ts'
+import { BUCKET_TAG, DERIVED_KEYS, EXISTING_TAG, REQUEST_KEYS, REQUEST_TAG } from '../../rules/access/condition-keys.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
+import { actionNames } from '../../rules/access/names.ts'
 import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
-import { isUsageDamaged, usageOf } from '../../store/usage/usage.ts'
+import { bucketGlance, usageShown } from '../bucket-glance.ts'
 import {
   body,
   booleanField,
@@ -16,33 +19,32 @@ import {
   query,
   textField,
 } from '../input.ts'
+import { requirePermission } from '../permitted.ts'
 import { type AdminContext, route } from '../route.ts'
 import { isoTime } from './accounts.ts'
 
 const PAGE_MAX = 1000
 
+function named(ctx: AdminContext, { name, createdAt, owner }: Bucket) {
+  return { name, owner: ctx.identities.byCanonicalId(owner)?.accountId ?? owner, createdAt: isoTime(createdAt) }
+}
+
 function shown(ctx: AdminContext, bucket: Bucket) {
-  const { name, createdAt, versioning, lockEnabled, defaultRetention } = bucket
-  const owner = ctx.identities.byCanonicalId(bucket.owner)?.accountId ?? bucket.owner
-  return { name, owner, createdAt: isoTime(createdAt), versioning, lockEnabled, defaultRetention }
+  const { versioning, lockEnabled, defaultRetention } = bucket
+  return { ...named(ctx, bucket), versioning, lockEnabled, defaultRetention }
+}
+
+/** The canonical id of the account whose buckets are listed; undefined for all accounts. */
+async function ownerToList(ctx: AdminContext, accountId: string | undefined): Promise<string | undefined> {
+  const { account } = ctx.caller
+  if (ctx.isAdministrator) return accountId === undefined ? undefined : (await ctx.accounts.get(accountId)).canonicalId
+  if (accountId === undefined || accountId === account.accountId) return account.canonicalId
+  throw new Fault('AccessDenied', { reason: 'Only an administrator may list the buckets of other accounts.' })
 }
 
 function shownWhole(ctx: AdminContext, bucket: Bucket) {
   const { id, ownership = 'ObjectWriter', publicAccessBlock, requesterPays, grants, documents } = bucket
   return { ...shown(ctx, bucket), id, ownership, publicAccessBlock, requesterPays, grants, documents }
-}
-
-/**
- * `usage` is null until the bucket has been counted after the upgrade from a version without counters, and while its
- * counters are damaged.
- */
-async function usageShown({ store }: AdminContext, one: Bucket): Promise<{ usage: Usage | null }> {
-  try {
-    return { usage: (await usageOf(store.context.meta, one)) ?? null }
-  } catch (error) {
-    if (isUsageDamaged(error)) return { usage: null }
-    throw error
-  }
 }
 
 const bucket = path('Name of the bucket')
@@ -51,20 +53,22 @@ export const ListBucketsRoute = route({
   name: 'ListBuckets',
   method: 'GET',
   path: '/v1/buckets',
-  summary: 'List buckets of all accounts or of one, in order of name, with their usage',
-  permission: 'admin',
+  summary:
+    'List buckets with their settings and usage, in order of name: of all accounts, or the own account for others',
+  permission: 'signed-in',
   input: {
     accountId: query(textField, 'Only the buckets of this account'),
     after: query(textField, 'Only names after this one'),
     limit: query(positiveInteger, `${PAGE_MAX} at most`),
   },
   async run(ctx, { accountId, after = '', limit = PAGE_MAX }) {
-    const owner = accountId === undefined ? undefined : (await ctx.accounts.get(accountId)).canonicalId
+    await requirePermission(ctx, { action: 'ListAllMyBuckets' })
+    const owner = await ownerToList(ctx, accountId)
     const behind = (await ctx.store.buckets.list(owner)).filter(({ name }) => name > after)
     const page = behind.slice(0, Math.min(limit, PAGE_MAX))
     const next = behind.length > page.length ? page.at(-1)?.name : undefined
-    const usages = await Promise.all(page.map(one => usageShown(ctx, one)))
-    return { buckets: page.map((one, i) => ({ ...shown(ctx, one), ...usages[i] })), next }
+    const glances = await Promise.all(page.map(one => bucketGlance(ctx, one)))
+    return { buckets: page.map((one, i) => ({ ...named(ctx, one), ...glances[i] })), next }
   },
 })
 
@@ -195,12 +199,27 @@ export const DeletePolicy = route({
   run: (ctx, input) => ctx.store.documents.remove(input.bucket, 'policy'),
 })
 
+export const GetPolicyVocabulary = route({
+  name: 'GetPolicyVocabulary',
+  method: 'GET',
+  path: '/v1/policies/vocabulary',
+  summary: 'Get the actions, condition keys and canned policies that policies can name, for editors',
+  permission: 'signed-in',
+  input: {},
+  run: async () => ({
+    actions: [...ACTIONS].map(([action, { on }]) => ({ action: actionNames(action)[1], on })),
+    conditionKeys: [...REQUEST_KEYS, ...DERIVED_KEYS],
+    conditionTags: [EXISTING_TAG, REQUEST_TAG, BUCKET_TAG],
+    canned: CANNED_NAMES,
+  }),
+})
+
 export const ValidatePolicy = route({
   name: 'ValidatePolicy',
   method: 'POST',
   path: '/v1/policies/validate',
   summary: 'Validate a policy as a bucket policy, or without a bucket as a user policy',
-  permission: 'admin',
+  permission: 'signed-in',
   input: {
     document: body(policyDocument, 'The policy'),
     bucket: optionalField(textField, 'The bucket whose policy it would be'),

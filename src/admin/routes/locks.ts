@@ -1,14 +1,14 @@
 /** Routes of access explanations, ledgers and the lock clock. */
-import { explanationJson, explanationText } from '../../rules/explanation.ts'
-import { body, booleanField, optionalField, path, textField } from '../input.ts'
+import { body, booleanField, optionalField, path, positiveInteger, query, textField } from '../input.ts'
+import { explainTo } from '../permitted.ts'
 import { type LineStream, route } from '../route.ts'
 
 export const Explain = route({
   name: 'Explain',
   method: 'POST',
   path: '/v1/explain',
-  summary: 'Explain whether a request would be allowed, and why, without carrying it out',
-  permission: 'admin',
+  summary: 'Explain whether a request would be allowed, and why, without carrying it out; to others about themselves',
+  permission: 'signed-in',
   input: {
     as: optionalField(textField, 'Access key of the caller; absent for an anonymous caller'),
     action: body(textField, 'svc:DeleteObject, s3:DeleteObject or the bare name'),
@@ -17,10 +17,7 @@ export const Explain = route({
     versionId: optionalField(textField, 'Version of the request'),
     bypass: optionalField(booleanField, 'The request asks to bypass governance retention'),
   },
-  async run(ctx, { as, ...question }) {
-    const explanation = await ctx.explain({ ...question, accessKey: as })
-    return { ...explanationJson(explanation), text: explanationText(explanation) }
-  },
+  run: (ctx, { as, ...question }) => explainTo(ctx, as, question),
 })
 
 const bucket = path('Name of the bucket, which may be deleted; _store for the ledger of the store itself')
@@ -43,6 +40,23 @@ export const ExportLedger = route({
     const header = await lines.next()
     return { contentType: 'application/x-ndjson', lines: ended(header.value, lines) }
   },
+})
+
+const LINES_MAX = 1000
+
+export const ListLedgerEntries = route({
+  name: 'ListLedgerEntries',
+  method: 'GET',
+  path: '/v1/ledgers/{bucket}/entries',
+  summary: 'List lines of the ledger with its header and its signed head, to verify them elsewhere',
+  permission: 'admin',
+  input: {
+    bucket,
+    after: query(positiveInteger, 'Only entries after this sequence number'),
+    limit: query(positiveInteger, `${LINES_MAX} at most`),
+  },
+  run: (ctx, { bucket: name, after = 0, limit = LINES_MAX }) =>
+    ctx.store.ledger.page(name, after, Math.min(limit, LINES_MAX)),
 })
 
 export const VerifyLedger = route({

@@ -1,4 +1,5 @@
 /** Routes of the server itself. */
+import { parseRecordKey } from '../../store/commit/record-keys.ts'
 import { route } from '../route.ts'
 
 export const GetServer = route({
@@ -14,6 +15,56 @@ export const GetServer = route({
     const counts = { accounts: accounts.length, buckets: buckets.length }
     return { ...(await ctx.facts()), region: ctx.region, now, ...counts }
   },
+})
+
+const SHOWN_MAX = 1000
+
+const kindOf = (record: Buffer): string => String.fromCharCode(record[0]!)
+
+/** Records of versions name their object; others have only their key. */
+function lossShown(record: Buffer) {
+  const kind = kindOf(record)
+  if (!['o', 'v', 'h'].includes(kind)) return { kind, record: record.toString('hex') }
+  const { bucket, name } = parseRecordKey(record)
+  return { kind, bucket, key: name }
+}
+
+export const GetDamage = route({
+  name: 'GetDamage',
+  method: 'GET',
+  path: '/v1/damage',
+  summary: 'Get damage with the objects it affects: found by the last scrub, and records lost from the metadata',
+  permission: 'admin',
+  input: {},
+  async run(ctx) {
+    const { keys, more } = ctx.store.context.losses.known
+    return {
+      scrub: ctx.scrub.state,
+      lostRecords: keys.length,
+      lost: keys.slice(0, SHOWN_MAX).map(lossShown),
+      incompleteKinds: more.map(kind => String.fromCharCode(kind)),
+    }
+  },
+})
+
+export const ListProcesses = route({
+  name: 'ListProcesses',
+  method: 'GET',
+  path: '/v1/processes',
+  summary: 'List the processes that serve requests',
+  permission: 'admin',
+  input: {},
+  run: async ctx => ({ processes: (await ctx.inspection?.processes()) ?? [] }),
+})
+
+export const GetSettings = route({
+  name: 'GetSettings',
+  method: 'GET',
+  path: '/v1/settings',
+  summary: 'Get the settings that the server runs with, without secrets',
+  permission: 'admin',
+  input: {},
+  run: async ctx => ({ settings: ctx.inspection?.settings ?? {} }),
 })
 
 export const GetScrub = route({

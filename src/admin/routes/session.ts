@@ -3,7 +3,6 @@ import { percentEncoded, presign } from '../../auth/presign.ts'
 import { SCHEMES } from '../../auth/schemes.ts'
 import { canBeHeader, headerWire } from '../../http/raw-request.ts'
 import { Fault } from '../../model/faults.ts'
-import { explanationJson, explanationText } from '../../rules/explanation.ts'
 import { isBucketName } from '../../rules/naming.ts'
 import {
   body,
@@ -17,6 +16,7 @@ import {
   textField,
   textMap,
 } from '../input.ts'
+import { explainTo } from '../permitted.ts'
 import { type AdminContext, route } from '../route.ts'
 
 const PRESIGNED_MAX = 1000
@@ -237,10 +237,7 @@ export const GetPermissions = route({
   },
   async run(ctx, { questions }) {
     const answers: object[] = []
-    for (const question of questions) {
-      const explanation = await ctx.explain({ ...question, accessKey: ctx.caller.accessKey })
-      answers.push({ ...explanationJson(explanation), text: explanationText(explanation) })
-    }
+    for (const question of questions) answers.push(await explainTo(ctx, ctx.caller.accessKey, question))
     return { answers }
   },
 })

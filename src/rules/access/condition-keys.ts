@@ -52,7 +52,7 @@ export const REQUEST_KEYS = [
 ] as const
 
 /** Derived by the evaluator from the caller and the bucket. */
-const DERIVED_KEYS = [
+export const DERIVED_KEYS = [
   'principalaccount',
   'principalarn',
   'principalisawsservice',

@@ -14,6 +14,11 @@ export class LostRecords {
   /** The only check on the fast path, while nothing is lost. */
   isAny = false
 
+  /** Keys of known losses, and kinds with more of them than are listed. */
+  get known(): LostRecordKeys {
+    return { keys: this.#keys, more: [...this.#more] }
+  }
+
   /** Replaces the previous set. */
   replace({ keys, more }: LostRecordKeys): void {
     this.#keys = [...keys].sort((one, other) => one.compare(other))

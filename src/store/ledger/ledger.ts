@@ -46,6 +46,14 @@ interface HoldOrigin {
   readonly sequence: number
 }
 
+/** Each line is as in an export. */
+export interface LedgerPage {
+  readonly header: string
+  readonly lines: readonly string[]
+  readonly closing: string
+  readonly entries: number
+}
+
 export class Ledger {
   readonly #context: StoreContext
 
@@ -111,6 +119,20 @@ export class Ledger {
   async #entriesOf(bucket: string): Promise<number> {
     const entry = await this.#context.meta.get(recordKey.ledgerHead(bucket))
     return entry === undefined ? 0 : ledgerHeadFormat.decode(entry.value).entries
+  }
+
+  /** Lines of an export in pieces: the header, entries after this sequence number, and the signed head. */
+  async page(bucket: string, after: number, limit: number): Promise<LedgerPage> {
+    const head = await this.#head(bucket)
+    // Entries after the head were appended since it was read.
+    const left = Math.min(limit, head.entries - after)
+    const texts = left <= 0 ? [] : await this.#entryTexts(bucket, after, left)
+    return {
+      header: headerLine(ledgerName(this.#context, bucket), this.publicKey),
+      lines: texts.map(entryLine),
+      closing: closingLine(head, head.signature),
+      entries: head.entries,
+    }
   }
 
   /** Entries after this sequence number, in order. */

@@ -1,0 +1,83 @@
+/** The settings of a bucket that lists of buckets show, as far as the caller may read them. */
+import { BadXml } from '../lib/xml.ts'
+import { parseXml } from '../lib/xml-reader.ts'
+import type { Bucket } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
+import type { Usage } from '../model/usage.ts'
+import { isPublicAcl } from '../rules/access/acl.ts'
+import { isPublicPolicy } from '../rules/access/is-public.ts'
+import { readBucketPolicy } from '../rules/access/policy.ts'
+import { readBucketEncryption } from '../rules/documents/encryption.ts'
+import { isUsageDamaged, usageOf } from '../store/usage/usage.ts'
+import { isPermitted } from './permitted.ts'
+import type { AdminContext } from './route.ts'
+
+/**
+ * `usage` is null until the bucket has been counted after the upgrade from a version without counters, and while its
+ * counters are damaged.
+ */
+export async function usageShown({ store }: AdminContext, one: Bucket): Promise<{ usage: Usage | null }> {
+  try {
+    return { usage: (await usageOf(store.context.meta, one)) ?? null }
+  } catch (error) {
+    if (isUsageDamaged(error)) return { usage: null }
+    throw error
+  }
+}
+
+/** The default encryption of the bucket; null where objects are encrypted only on request. */
+async function encryptionShown({ store }: AdminContext, { name, documents }: Bucket) {
+  const text = documents.includes('encryption') ? await store.documents.get(name, 'encryption') : undefined
+  if (text === undefined) return { encryption: null }
+  const { algorithm, keyId } = readBucketEncryption(parseXml(text))
+  return { encryption: algorithm === undefined ? null : { algorithm, key: keyId } }
+}
+
+/** Whether the policy and the ACL of the bucket open it to everybody, after the public access block. */
+async function publicShown({ store }: AdminContext, bucket: Bucket) {
+  const { name, documents, grants, publicAccessBlock: block, ownership } = bucket
+  const text = documents.includes('policy') ? await store.documents.get(name, 'policy') : undefined
+  const policy = text !== undefined && isPublicPolicy(readBucketPolicy(text, name))
+  const acl = isPublicAcl(grants) && ownership !== 'BucketOwnerEnforced'
+  return {
+    public: {
+      policy: policy && block?.restrictPublicBuckets !== true,
+      acl: acl && block?.ignorePublicAcls !== true,
+    },
+  }
+}
+
+const versioningShown = async (_ctx: AdminContext, { versioning }: Bucket) => ({ versioning })
+const lockShown = async (_ctx: AdminContext, { lockEnabled, defaultRetention }: Bucket) => ({
+  lockEnabled,
+  defaultRetention,
+})
+
+/** Each part with the permission that the object API requires for it. */
+const PARTS: readonly (readonly [string, (ctx: AdminContext, bucket: Bucket) => Promise<object>])[] = [
+  ['GetBucketVersioning', versioningShown],
+  ['GetBucketObjectLockConfiguration', lockShown],
+  ['GetEncryptionConfiguration', encryptionShown],
+  ['GetBucketPolicyStatus', publicShown],
+  ['ListBucketVersions', usageShown],
+]
+
+/** One bucket with an unreadable document must not hide all others. */
+async function unlessUnreadable(part: Promise<object>): Promise<object> {
+  try {
+    return await part
+  } catch (error) {
+    if (error instanceof Fault || error instanceof BadXml) return {}
+    throw error
+  }
+}
+
+/** Parts that the caller may not read are left out, as are those that cannot be read. */
+export async function bucketGlance(ctx: AdminContext, bucket: Bucket): Promise<object> {
+  const shown: object[] = []
+  for (const [action, part] of PARTS) {
+    if (!(await isPermitted(ctx, { action, bucket: bucket.name }))) continue
+    shown.push(await unlessUnreadable(part(ctx, bucket)))
+  }
+  return Object.assign({}, ...shown)
+}
