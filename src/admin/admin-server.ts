@@ -106,6 +106,7 @@ export class AdminServer {
   readonly #decoySecret: string
   readonly #console: ConsoleAccess
   readonly #pages: ConsolePages
+  readonly #address: ConsoleAddress
 
   constructor(parts: AdminServerParts) {
     this.#parts = parts
@@ -114,6 +115,7 @@ export class AdminServer {
     this.#decoySecret = parts.random.bytes(30).toString('base64url')
     const { certificate, sessions, files, random } = parts
     const address = new ConsoleAddress(parts.console, certificate)
+    this.#address = address
     const decoySecret = this.#decoySecret
     this.#console = new ConsoleAccess({ address, sessions, attempts: this.#attempts, decoySecret })
     this.#pages = new ConsolePages({ address, files, random })
@@ -139,6 +141,7 @@ export class AdminServer {
 
   /** Uses this certificate for new connections; false where the runtime does not support that. */
   renew(certificate: Certificate): boolean {
+    this.#address.renew(certificate)
     return renew(this.#server, certificate)
   }
 

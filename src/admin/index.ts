@@ -10,6 +10,7 @@ import * as cluster from './routes/cluster.ts'
 import * as encryption from './routes/encryption.ts'
 import * as held from './routes/held.ts'
 import * as keys from './routes/keys.ts'
+import * as lifecycle from './routes/lifecycle.ts'
 import * as locks from './routes/locks.ts'
 import * as metrics from './routes/metrics.ts'
 import * as server from './routes/server.ts'
@@ -43,6 +44,7 @@ export const ADMIN_ROUTES = new RouteTable([
     usage,
     session,
     held,
+    lifecycle,
   ].flatMap(module => Object.values(module).filter(isRoute)),
   GetDescription,
 ])

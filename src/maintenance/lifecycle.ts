@@ -1,31 +1,19 @@
 /**
- * Scans the buckets that have lifecycle rules for candidates. It reads only under the prefixes of rules, one page per
- * step, and yields in between. The commit that applies an expiry evaluates it again (`store/objects/expiry.ts`).
+ * Applies lifecycle rules: candidates of one page per step, and it yields in between. The commit that applies an expiry
+ * evaluates it again (`store/objects/expiry.ts`).
  */
-import type { Entry, KeyRange } from '../meta/meta.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
-import { uploadFormat } from '../model/upload.ts'
-import { versionFormat } from '../model/version-record.ts'
-import {
-  abortOf,
-  expirationOf,
-  isDue,
-  type LifecycleRule,
-  noncurrentExpirationOf,
-  prefixesOf,
-} from '../rules/lifecycle.ts'
 import { JUMP_MS_MAX } from '../rules/lock-time.ts'
 import { documentFormat } from '../store/buckets/documents.ts'
 import { OwnershipLost } from '../store/commit/fenced-meta.ts'
-import { keyRanges, parseRecordKey, recordKey } from '../store/commit/record-keys.ts'
-import { rangeOf } from '../store/listing/listing-page.ts'
-import { Expiry, type ExpiryOutcome, expiringOf } from '../store/objects/expiry.ts'
+import { recordKey } from '../store/commit/record-keys.ts'
+import { Expiry, type ExpiryOutcome } from '../store/objects/expiry.ts'
 import type { StoreContext } from '../store/store-context.ts'
+import { type BucketRules, type LifecycleCandidate, LifecycleCandidates } from './lifecycle-candidates.ts'
 import type { MaintenanceStep } from './maintenance-step.ts'
-import { readPage, recordsOf } from './records.ts'
+import { recordsOf } from './records.ts'
 
-const PAGE = 250
 /** Concurrent commits share one sync. */
 const CONCURRENCY = 16
 
@@ -35,29 +23,10 @@ interface Job {
   readonly run: () => Promise<ExpiryOutcome>
 }
 
-/** A bucket and its rules. */
-interface BucketRules {
-  readonly bucket: string
-  readonly rules: readonly LifecycleRule[]
-}
-
-/** A page of records and the time to evaluate them at. */
-interface RecordPage {
-  readonly page: readonly Entry[]
-  readonly now: number
-}
-
-/** The version just newer than an older one, carried from one page to the next. */
-interface Newer {
-  readonly key: string
-  readonly modifiedAt: number
-  /** Noncurrent versions newer than this one. */
-  readonly others: number
-}
-
 export class Lifecycle implements MaintenanceStep {
   readonly #context: StoreContext
   readonly #expiry: Expiry
+  readonly #candidates: LifecycleCandidates
   #round: AsyncGenerator<readonly Job[]> | undefined
   #lockedThisRound = 0
   /** When the wall clock was first seen ahead of the accounted time. */
@@ -79,6 +48,11 @@ export class Lifecycle implements MaintenanceStep {
     this.#context = context
     this.#onTransitions = onTransitions
     this.#expiry = new Expiry(context)
+    this.#candidates = new LifecycleCandidates(
+      context,
+      () => this.#now(),
+      error => this.#recordFailure(error),
+    )
   }
 
   async step(): Promise<'busy' | 'idle'> {
@@ -151,10 +125,9 @@ export class Lifecycle implements MaintenanceStep {
       if (document === undefined) continue
       const target = { bucket, rules: this.#context.lifecycleRules(documentFormat.decode(document.value)) }
       this.#reportTransitions(target)
-      yield* this.#current(target)
-      yield* this.#older(target)
-      yield* this.#markers(target)
-      yield* this.#uploads(target)
+      for await (const { candidates, now } of this.#candidates.of(target)) {
+        yield candidates.map(found => this.#jobOf(bucket, found, now))
+      }
     }
   }
 
@@ -164,78 +137,15 @@ export class Lifecycle implements MaintenanceStep {
     this.#onTransitions(bucket)
   }
 
-  async *#current({ bucket, rules }: BucketRules): AsyncGenerator<readonly Job[]> {
-    for await (const { page, now } of this.#records('o', bucket, prefixesOf(rules, 'current'))) {
-      const jobs: Job[] = []
-      for (const entry of page) {
-        const key = parseRecordKey(entry.key).name
-        const due = expirationOf(rules, expiringOf(key, versionFormat.decode(entry.value)))
-        if (isDue(due, now)) jobs.push({ key, run: () => this.#expiry.current(bucket, key, now) })
-      }
-      yield jobs
+  #jobOf(bucket: string, found: LifecycleCandidate, now: number): Job {
+    const { key } = found
+    if (found.what === 'upload') {
+      return { key, run: () => this.#expiry.upload({ bucket, key, uploadId: found.uploadId }, now) }
     }
-  }
-
-  async *#older({ bucket, rules }: BucketRules): AsyncGenerator<readonly Job[]> {
-    let before: Newer | undefined
-    for await (const { page, now } of this.#records('v', bucket, prefixesOf(rules, 'noncurrent'))) {
-      const jobs: Job[] = []
-      for (const entry of page) {
-        const key = parseRecordKey(entry.key).name
-        const version = versionFormat.decode(entry.value)
-        const newer: Newer | undefined = before?.key === key ? before : await this.#currentOf(bucket, key)
-        before = { key, modifiedAt: version.modifiedAt, others: newer === undefined ? 0 : newer.others + 1 }
-        if (newer === undefined) continue
-        const of = { ...expiringOf(key, version), marker: version.marker, since: newer.modifiedAt, newer: newer.others }
-        if (!isDue(noncurrentExpirationOf(rules, of), now)) continue
-        jobs.push({ key, run: () => this.#expiry.noncurrent(bucket, key, version.seq, now) })
-      }
-      yield jobs
-    }
-  }
-
-  /** Undefined when the newest version is a delete marker, which is stored among the older ones. */
-  async #currentOf(bucket: string, key: string): Promise<Newer | undefined> {
-    const entry = await this.#context.meta.get(recordKey.current(bucket, key))
-    if (entry === undefined) return undefined
-    return { key, modifiedAt: versionFormat.decode(entry.value).modifiedAt, others: 0 }
-  }
-
-  async *#markers({ bucket, rules }: BucketRules): AsyncGenerator<readonly Job[]> {
-    for await (const { page, now } of this.#records('h', bucket, prefixesOf(rules, 'marker'))) {
-      const jobs: Job[] = []
-      for (const entry of page) {
-        const key = parseRecordKey(entry.key).name
-        const versions = await this.#context.meta.scan(keyRanges.olderOf(bucket, key), 2)
-        if (versions.length === 1) jobs.push({ key, run: () => this.#expiry.loneMarker(bucket, key, now) })
-      }
-      yield jobs
-    }
-  }
-
-  async *#uploads({ bucket, rules }: BucketRules): AsyncGenerator<readonly Job[]> {
-    for await (const { page, now } of this.#records('u', bucket, prefixesOf(rules, 'upload'))) {
-      const jobs: Job[] = []
-      for (const entry of page) {
-        const { key, id, initiatedAt } = uploadFormat.decode(entry.value)
-        if (!isDue(abortOf(rules, key, initiatedAt), now)) continue
-        jobs.push({ key, run: () => this.#expiry.upload({ bucket, key, uploadId: id.toString('hex') }, now) })
-      }
-      yield jobs
-    }
-  }
-
-  /** Pages of records of one kind with these prefixes. A damaged record is reported and skipped. */
-  async *#records(kind: string, bucket: string, prefixes: readonly string[]): AsyncGenerator<RecordPage> {
-    for (const prefix of prefixes) {
-      const range: KeyRange = rangeOf(kind, { bucket, prefix, limit: PAGE })
-      for (let start: Buffer | undefined = range.start; start !== undefined; ) {
-        const page = await readPage(this.#context, { start, end: range.end }, PAGE)
-        if (page.damaged !== undefined) this.#recordFailure(page.damaged)
-        yield { page: page.entries, now: await this.#now() }
-        start = page.next
-      }
-    }
+    if (found.what === 'lone marker') return { key, run: () => this.#expiry.loneMarker(bucket, key, now) }
+    if (found.what === 'current') return { key, run: () => this.#expiry.current(bucket, key, now) }
+    const { seq } = found.version
+    return { key, run: () => this.#expiry.noncurrent(bucket, key, seq, now) }
   }
 
   /**

@@ -26,7 +26,7 @@ export interface LifecycleRule {
 }
 
 /** An action that a rule makes due at a time. */
-interface Due {
+export interface Due {
   readonly at: number
   readonly ruleId: string
 }

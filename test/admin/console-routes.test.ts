@@ -233,3 +233,50 @@ test('editors learn the words of policies', () =>
     const valid = await page.ask({ method: 'POST', path: '/v1/policies/validate', body })
     assert.equal(valid.json().statements, 1)
   }))
+
+const DAY_MS = 86_400_000
+
+test('a preview tells what rules would do, names what locks keep, and does nothing', () =>
+  withConsole(async consoled => {
+    await create(consoled)
+    const { parts, clock, ask } = consoled
+    const { objects } = parts.store
+    for (const key of ['log/a', 'log/a', 'log/b', 'photo']) await put(consoled, key)
+    const held = await put(consoled, 'log/held')
+    await objects.setHold({ bucket: 'kept', key: 'log/held', versionId: held.id }, true)
+    const current = '<Expiration><Days>3</Days></Expiration>'
+    const older = '<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>'
+    const rule = `<ID>logs</ID><Filter><Prefix>log/</Prefix></Filter><Status>Enabled</Status>${current}${older}`
+    const document = `<LifecycleConfiguration><Rule>${rule}</Rule></LifecycleConfiguration>`
+    const path = '/v1/buckets/kept/lifecycle/preview'
+    interface Preview {
+      readonly at: string
+      readonly actions: { action: string; key: string; rule: string; locked: boolean }[]
+      readonly totals: object
+      readonly complete: boolean
+    }
+    const preview = async (body: object): Promise<Preview> =>
+      (await ask({ method: 'POST', path, body })).json() as unknown as Preview
+    const named = ({ actions }: Preview) => actions.map(({ action, key, locked }) => [action, key, locked])
+    assert.deepEqual(named(await preview({ document })), [])
+    assert.deepEqual(named(await preview({ document, days: 2 })), [['remove version', 'log/a', false]])
+    const later = await preview({ document, days: 4 })
+    assert.deepEqual(named(later), [
+      ['add delete marker', 'log/a', false],
+      ['add delete marker', 'log/b', false],
+      ['add delete marker', 'log/held', true],
+      ['remove version', 'log/a', false],
+    ])
+    assert.deepEqual([later.totals, later.complete], [{ actions: 3, bytes: 5, locked: 1 }, true])
+    assert.equal(later.at, new Date(clock.now() + 4 * DAY_MS).toISOString())
+    assert.equal(later.actions[0]!.rule, 'logs')
+    assert.deepEqual(named(await preview({ days: 4 })), [], 'there are no rules in force')
+    await parts.store.documents.put('kept', 'lifecycle', document)
+    assert.equal(named(await preview({ days: 4 })).length, 4)
+    const listed = await parts.store.listing.versions({ bucket: 'kept', limit: 100 })
+    assert.equal(listed.items.length, 5)
+    const bad = await ask({ method: 'POST', path, body: { document: '<x/>' } })
+    assert.deepEqual([bad.status, bad.json().code], [400, 'MalformedXML'])
+    const stranger = await pageOf(consoled, TWO)
+    assert.equal((await stranger.ask({ method: 'POST', path, body: {} })).status, 403)
+  }))

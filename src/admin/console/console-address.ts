@@ -31,12 +31,17 @@ const isLocalName = (name: string): boolean =>
 export class ConsoleAddress {
   readonly #settings: ConsoleSettings
   readonly #scheme: 'http' | 'https'
-  readonly #certificate: X509Certificate | undefined
+  #certificate: X509Certificate | undefined
 
   constructor(settings: ConsoleSettings, certificate: Certificate | undefined) {
     this.#settings = settings
     this.#scheme = certificate === undefined ? 'http' : 'https'
     this.#certificate = certificate && new X509Certificate(certificate.cert)
+  }
+
+  /** The names of a renewed certificate are names of the console. */
+  renew({ cert }: Certificate): void {
+    this.#certificate = new X509Certificate(cert)
   }
 
   /** Throws for a host name that is not the console's. */
