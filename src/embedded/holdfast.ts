@@ -225,7 +225,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /** Runs all background work now: lifecycle rules and space reclamation. */
-  runUpkeep(): Promise<void> {
+  runMaintenance(): Promise<void> {
     return this.#inTurn(async () => {
       const { parts, maintenance } = this.#open
       const { logger } = this.#setting

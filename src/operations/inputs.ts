@@ -68,13 +68,14 @@ export const writePrecondition: Decoder<Precondition> = {
 
 export const versionId: Decoder<string | undefined> = maybe.query('versionId', asText)
 
-/** A part of an upload, as reads and uploads name it: 1 to 10,000. */
+const PART_NUMBER = `Part number must be an integer between 1 and ${LIMITS.partNumberMax}, inclusive`
+
+export const invalidPartNumber = (value: string): Fault => invalidArgument('partNumber', value, PART_NUMBER)
+
+/** A part of an upload, as reads name it: 1 to 10,000. */
 export const partNumber: Decoder<number | undefined> = maybe.query('partNumber', (value, name) => {
   const number = asCount(value, name)
-  if (number < 1 || number > LIMITS.partNumberMax) {
-    const reason = `Part number must be an integer between 1 and ${LIMITS.partNumberMax}, inclusive`
-    throw invalidArgument(name, value, reason)
-  }
+  if (number < 1 || number > LIMITS.partNumberMax) throw invalidPartNumber(value)
   return number
 })
 

@@ -23,7 +23,11 @@ import type { Operation } from './operation.ts'
 
 /** Headers under `checksum-` that carry no checksum. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
-const TRAILER = ':checksum-'
+const CHECKSUM_PREFIX = ':checksum-'
+
+/** The checksums in a request's headers, by the name of their algorithm. */
+export const sentChecksums = (request: RequestView): readonly (readonly [name: string, value: string])[] =>
+  request.headersUnder(CHECKSUM_PREFIX).filter(([name]) => !NOT_VALUES.has(name))
 
 interface IntegrityChecks extends BodyInspector {
   /** The client sent something that proves the body. */
@@ -50,13 +54,13 @@ function noChecksumSent(): Fault {
 function declaredChecksums(request: RequestView, { declaredTrailers: trailers }: IncomingBody): DeclaredChecksums {
   const md5 = request.header('content-md5')
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
-  const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))
+  const sent = sentChecksums(request)
   const expected = sent.length === 0 ? undefined : parseExpectedChecksum(sent, false)
-  const [trailer, another] = trailers.filter(name => name.startsWith(TRAILER))
+  const [trailer, another] = trailers.filter(name => name.startsWith(CHECKSUM_PREFIX))
   const sdk = request.header(':sdk-checksum-algorithm')
   const declared = sdk === undefined ? undefined : checksumAlgorithm(sdk)
   if (declared !== undefined && expected === undefined && trailer === undefined) throw noChecksumSent()
-  const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(TRAILER.length))
+  const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(CHECKSUM_PREFIX.length))
   const algorithm = expected?.algorithm ?? late
   if (another !== undefined || (late !== undefined && late !== algorithm)) throw moreThanOneChecksum()
   return { md5: wanted, expected, trailer, algorithm, isOther: declared !== undefined && declared !== algorithm }

@@ -59,7 +59,7 @@ async function damageOne(
   const after = await lookAtAll(store, expectation)
   const known = new Set(before.unreadable)
   for (const label of [...after.unreadable, ...after.missing, ...after.wrong]) {
-    if (!known.has(label)) problems.push(`${label} was readable before upkeep`)
+    if (!known.has(label)) problems.push(`${label} was readable before maintenance`)
   }
   await context.blobs.close()
   const where = `record ${entry.key.toString('latin1', 0, 1)} ${entry.key.toString('hex')}`

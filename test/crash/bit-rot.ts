@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import type { Random } from '../../src/lib/random.ts'
 import { openFolder } from '../../src/server/compose.ts'
 import { chance } from './chance.ts'
+import { settle } from './maintenance.ts'
 import type { Expectation } from './model.ts'
 import { build, lookAtAll, scrubAll } from './rot.ts'
 import { judge, type Suite } from './suite.ts'
-import { settle } from './upkeep.ts'
 
 const DAMAGES = 60
 const BLOCK_BYTES = 4096
@@ -70,12 +70,12 @@ export async function hurtOnce(
   const { hurt } = await scrubAll(store)
   for (const label of before.unreadable) if (!hurt.has(label)) problem(`the scrubber does not name ${label}`)
   if (before.unreadable.length === 0 && hurt.size > 0) problem(`the scrubber names ${[...hurt]}, all of them readable`)
-  await settle(store).catch(error => problem(`upkeep: ${error}`))
+  await settle(store).catch(error => problem(`maintenance: ${error}`))
   const after = await lookAtAll(store, expectation)
-  for (const label of after.wrong) problem(`${label} has other bytes after upkeep`)
+  for (const label of after.wrong) problem(`${label} has other bytes after maintenance`)
   const hurtBefore = new Set(before.unreadable)
   for (const label of [...after.unreadable, ...after.missing]) {
-    if (!hurtBefore.has(label)) problem(`${label} was readable before upkeep`)
+    if (!hurtBefore.has(label)) problem(`${label} was readable before maintenance`)
   }
   await close()
   total.damages++

@@ -9,10 +9,10 @@ import { compareWithCopy } from '../../src/server/second-copy.ts'
 import { enginesOf } from '../engines.ts'
 import { round } from '../journal/round.ts'
 import { replayJournal } from './journal.ts'
+import { audit } from './maintenance.ts'
 import { Expectation, type Saved } from './model.ts'
 import { observe } from './observe.ts'
 import { makeBuckets } from './perform.ts'
-import { audit } from './upkeep.ts'
 
 export interface CheckReport {
   readonly problems: readonly string[]
@@ -45,7 +45,7 @@ if (problems.length === 0) {
   if (parts.copy !== undefined) problems.push(...(await round(parts)))
   problems.push(...(await audit(store)))
   const second = await observe(store, expectation)
-  problems.push(...second.problems.map(problem => `after upkeep: ${problem}`))
+  problems.push(...second.problems.map(problem => `after maintenance: ${problem}`))
 }
 await close()
 const { acknowledged, refused } = expectation

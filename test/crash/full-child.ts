@@ -5,10 +5,10 @@
 import { performance } from 'node:perf_hooks'
 import { Fault } from '../../src/model/faults.ts'
 import { openFolder } from '../../src/server/compose.ts'
+import { audit, settle } from './maintenance.ts'
 import { Expectation, nameOf, type Operation } from './model.ts'
 import { observe } from './observe.ts'
 import { makeBuckets, perform } from './perform.ts'
-import { audit, settle } from './upkeep.ts'
 
 export interface FullReport {
   readonly problems: readonly string[]
@@ -90,7 +90,7 @@ for (let from = 0; from < removals.length; from += AT_ONCE) {
   }
 }
 if (removed < removals.length) problems.push(`${removals.length - removed} of ${removals.length} deletes were refused`)
-await settle(store).catch(error => problems.push(`upkeep: ${error}`))
+await settle(store).catch(error => problems.push(`maintenance: ${error}`))
 const startedAt = performance.now()
 let back = false
 while (!back && performance.now() - startedAt < BACK_MS_MAX) back = await attempt(put(300_000))

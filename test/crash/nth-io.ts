@@ -6,12 +6,12 @@
 import type { DiskFault } from '../../src/lib/memory-disk.ts'
 import { chance } from './chance.ts'
 import { COMMIT_FAULTS, type CommitFault } from './failing-meta.ts'
+import { audit } from './maintenance.ts'
 import type { Expectation } from './model.ts'
 import { observe } from './observe.ts'
 import { makeBuckets } from './perform.ts'
 import { Script } from './script.ts'
 import { judge, type Suite } from './suite.ts'
-import { audit } from './upkeep.ts'
 import { WORKLOADS, type Workload } from './workloads.ts'
 import { World } from './world.ts'
 
@@ -45,7 +45,7 @@ export async function inspect(world: World, expectation: Expectation): Promise<s
     problems.push(...(await observe(process.store, expectation)).problems)
     problems.push(...(await audit(process.store)))
     const later = await observe(process.store, expectation)
-    problems.push(...later.problems.map(problem => `after upkeep: ${problem}`))
+    problems.push(...later.problems.map(problem => `after maintenance: ${problem}`))
   } catch (error) {
     problems.push(`the check itself failed: ${(error as Error).stack}`)
   }

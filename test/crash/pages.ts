@@ -6,10 +6,10 @@ import { OutcomeUnknown } from '../../src/meta/meta.ts'
 import { Fault } from '../../src/model/faults.ts'
 import { chance } from './chance.ts'
 import { COMMIT_FAULTS, type CommitFault, entriesOf, metaOf } from './failing-meta.ts'
+import { abortUploads, audit, settle } from './maintenance.ts'
 import { bytesOf } from './payload.ts'
 import { makeBuckets, OWNER } from './perform.ts'
 import { judge, type Suite } from './suite.ts'
-import { abortUploads, audit, settle } from './upkeep.ts'
 import { type Process, World } from './world.ts'
 
 const PART_BYTES = 5 * 2 ** 20
@@ -111,7 +111,7 @@ async function completeOnce(template: Template, fault: CommitFault, n: number, p
     if (!there) problems.push('completed again, and not there')
   }
   problems.push(...(await audit(next.store)))
-  if (!(await isThere(next, template, problems))) problems.push('gone after upkeep')
+  if (!(await isThere(next, template, problems))) problems.push('gone after maintenance')
   await world.end(next)
   return untouched
 }

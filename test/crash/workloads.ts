@@ -96,7 +96,7 @@ const uploads: Workload = {
 }
 
 /** Maintenance as a server runs it: step after step, even if one of them fails. */
-async function upkeep(script: Script): Promise<void> {
+async function maintenance(script: Script): Promise<void> {
   const { context } = script.process.store
   await script.attempt(() => context.blobs.closeVolume())
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
@@ -106,7 +106,7 @@ async function upkeep(script: Script): Promise<void> {
 }
 
 const housekeeping: Workload = {
-  name: 'upkeep',
+  name: 'maintenance',
   async prepare(script) {
     const numbers = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     for (const n of numbers) await script.run(put(at(`key-${n}`), n % 3 === 2 ? SOLO : PACKED, n % 4 === 0))
@@ -115,7 +115,7 @@ const housekeeping: Workload = {
     for (const n of numbers) if (n !== 3) await script.run({ kind: 'remove', to: at(`key-${n}`) })
     await script.run({ kind: 'remove', to: at('upload') })
   },
-  run: upkeep,
+  run: maintenance,
 }
 
 /** Everything under `old/` is long due. */

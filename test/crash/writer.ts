@@ -45,7 +45,7 @@ async function work(store: Store, lane: Lane, expectation: Expectation, journal:
   }
 }
 
-async function upkeep(store: Store): Promise<void> {
+async function maintenance(store: Store): Promise<void> {
   const { context } = store
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let round = 1; ; round++) {
@@ -72,8 +72,8 @@ const { store } = await openFolder({
 await makeBuckets(store)
 process.stdout.write('open\n')
 const lanes = Array.from({ length: LANES }, (_, number) => new Lane(number, random, expectation, SIZES))
-upkeep(store).catch(error => {
-  process.stderr.write(`upkeep: ${error?.stack ?? error}\n`)
+maintenance(store).catch(error => {
+  process.stderr.write(`maintenance: ${error?.stack ?? error}\n`)
   process.exit(1)
 })
 await Promise.all(lanes.map(lane => work(store, lane, expectation, journal)))

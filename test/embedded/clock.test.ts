@@ -163,14 +163,14 @@ test('P26: default retention counts from the time that the test has set, also on
     [{ name: BUCKET, objectLock: true }],
   ))
 
-test('upkeep does all of it', () =>
+test('maintenance does all of it', () =>
   using({}, async ({ hf, send, put, get }) => {
     const rule = '<ID>all</ID><Status>Enabled</Status><Filter/><Expiration><Days>1</Days></Expiration>'
     const body = `<LifecycleConfiguration><Rule>${rule}</Rule></LifecycleConfiguration>`
     await send({ method: 'PUT', path: '/?lifecycle', body, headers: [md5Header(body)] })
     await put('k', 'x')
     hf.clock.advance({ days: 3 })
-    await Promise.all([hf.runUpkeep(), hf.runUpkeep()])
+    await Promise.all([hf.runMaintenance(), hf.runMaintenance()])
     assert.equal((await get('k')).status, 404)
   }))
 

@@ -146,7 +146,7 @@ test('a process ends by itself once its stores are closed', () =>
         await fetch(hf.endpoint)
         hf.faults.add({ fault: { delay: 3_600_000 } })
         fetch(hf.endpoint).catch(() => {})
-        await hf.runUpkeep()
+        await hf.runMaintenance()
         await hf.close()
       }
       process.stdout.write('closed')`

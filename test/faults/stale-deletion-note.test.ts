@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { counts } from '../crash/maintenance.ts'
 import { complete, isThere, prepareUpload } from '../crash/pages.ts'
-import { counts } from '../crash/upkeep.ts'
 
 /** Two records of parts: their list is written ahead. */
 const PARTS = 500

@@ -55,7 +55,7 @@ class HttpStage implements Stage {
   move = (ms: number): void => this.#served.clock.move(ms)
   jump = (ms: number): void => this.#served.clock.jump(ms)
   crash = async (): Promise<void> => {}
-  upkeep = (): Promise<void> => settle(this.#served.parts.store)
+  maintenance = (): Promise<void> => settle(this.#served.parts.store)
   mark = (): Promise<void> =>
     new ClockCheckpointer(this.#served.parts.store.context, () => {}).step().then(() => undefined)
 

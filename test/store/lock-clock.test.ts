@@ -167,7 +167,7 @@ test('P19: a clock that was set back first gains nothing by being set forward', 
   assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
 })
 
-test('P19: a jump right after the first lock was set, before any upkeep, releases nothing', async () => {
+test('P19: a jump right after the first lock was set, before any maintenance, releases nothing', async () => {
   const { store, clock } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   const lock = { hold: undefined, retention: { mode: 'compliance', until: clock.now() + HOUR } } as const

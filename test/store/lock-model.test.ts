@@ -136,13 +136,13 @@ class StoreStage implements Stage {
     assert.equal(lifecycle.failures, 0)
   }
 
-  upkeep = (): Promise<void> => settle(this.store)
+  maintenance = (): Promise<void> => settle(this.store)
   mark = (): Promise<void> => new ClockCheckpointer(this.store.context, () => {}).step().then(() => undefined)
 
   audit = (locks: ReadonlyMap<string, ModelLock>): Promise<void> => auditLedger(this.store, BUCKET, locks)
 }
 
-test(`P1–P6 P8–P16 P19 P21 P22 P26 P27 P31: ${RUNS} stories of locks, upkeep, lifecycle and power cuts`, async () => {
+test(`P1–P6 P8–P16 P19 P21 P22 P26 P27 P31: ${RUNS} stories of locks, maintenance, lifecycle, power cuts`, async () => {
   await fc.assert(
     fc.asyncProperty(stories, async story => {
       const stage = await new StoreStage().start()

@@ -47,7 +47,7 @@ export interface Stage {
   /** Runs lifecycle rules that remove everything due and unlocked. */
   expire(): Promise<void>
   /** Reclaims and compacts. */
-  upkeep(): Promise<void>
+  maintenance(): Promise<void>
   /** Cuts the power and restarts. */
   crash(): Promise<void>
   move(ms: number): void
@@ -77,7 +77,7 @@ type Command =
   | { readonly do: 'retain'; readonly pick: number; readonly retention: Wish['retention']; readonly bypass: boolean }
   | { readonly do: 'configure'; readonly days: number; readonly mode: 'governance' | 'compliance' }
   | { readonly do: 'move'; readonly hours: number }
-  | { readonly do: 'suspend' | 'removeBucket' | 'expire' | 'upkeep' | 'crash' | 'jump' }
+  | { readonly do: 'suspend' | 'removeBucket' | 'expire' | 'maintenance' | 'crash' | 'jump' }
 
 const key = fc.constantFrom(...KEYS)
 const pick = fc.nat(50)
@@ -102,7 +102,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      do: fc.constantFrom('suspend' as const, 'removeBucket', 'expire', 'upkeep', 'crash', 'jump'),
+      do: fc.constantFrom('suspend' as const, 'removeBucket', 'expire', 'maintenance', 'crash', 'jump'),
     }),
   },
 ) as fc.Arbitrary<Command>
@@ -125,7 +125,7 @@ export class LockModel {
       await this.#step(step)
       await this.#compare(false)
     }
-    await this.#stage.upkeep()
+    await this.#stage.maintenance()
     await this.#compare(true)
     await this.#stage.audit(new Map(this.#versions.map(({ key, id, lock }) => [`${key}@${id}`, lock])))
   }

@@ -140,14 +140,14 @@ race('P22: a hold while compaction moves the bytes of its version', ['moved'], a
   const [gone] = (await store.listing.versions({ bucket: 'bucket', limit: 10, prefix: 'dead' })).items
   await remove(store, 'bucket', 'dead', gone!.version.id)
   await store.context.blobs.closeVolume()
-  const upkeep = async (): Promise<void> => {
+  const maintenance = async (): Promise<void> => {
     for (const worker of [new Reclaimer(store.context), new Compactor(store.context, ANY_DEAD)]) {
       await runUntilIdle(worker)
     }
   }
   const holding = turns(below(random, 40)).then(() => store.objects.setHold({ ...at, versionId: id }, true))
-  await Promise.all([holding, upkeep()])
-  await upkeep()
+  await Promise.all([holding, maintenance()])
+  await maintenance()
   assert.equal((await store.objects.head({ ...at, versionId: id })).lock.hold, true)
   await readsAsBefore(round)
   return 'moved'

@@ -210,7 +210,7 @@ test('P27: a copy does not carry the locks of its source, and leaves them there'
   assert.equal((await store.objects.head({ ...at, versionId: id })).lock.hold, true)
 })
 
-test('P22 P32: what is held is listed with the digest of its bytes, which no upkeep changes', async () => {
+test('P22 P32: what is held is listed with the digest of its bytes, which no maintenance changes', async () => {
   const { store } = await freshStore()
   const id = await lockedVersion(store, { hold: true })
   const lock = { hold: true, retention: undefined }

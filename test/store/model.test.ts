@@ -145,7 +145,7 @@ class Machine {
   }
 }
 
-test(`the store does as the model, through ${RUNS} sequences with upkeep and power cuts`, async () => {
+test(`the store does as the model, through ${RUNS} sequences with maintenance and power cuts`, async () => {
   for (const seed of seeds(RUNS)) {
     const machine = await Machine.start(seed)
     const { run } = machine

@@ -25,7 +25,7 @@ import {
 } from './fixture.ts'
 
 /** One round of all maintenance, which spares the bytes of open readers. */
-async function upkeep({ context }: Store): Promise<void> {
+async function maintenance({ context }: Store): Promise<void> {
   await context.blobs.closeVolume()
   for (let round = 0; round < 3; round++) {
     for (const worker of [new Compactor(context, ANY_DEAD), new Reclaimer(context), new Sweeper(context)]) {
@@ -59,7 +59,7 @@ for (const { name, run } of ENGINES) {
         await put(store, 'bucket', 'key', 'over it')
         await remove(store, 'bucket', 'key')
         await remove(store, 'bucket', 'neighbour')
-        await upkeep(store)
+        await maintenance(store)
         assert.ok(Buffer.concat([first, await collect(reading)]).equals(bytes), 'a read that had begun')
         assert.ok((await collect(untouched.read())).equals(bytes), 'a read that had not begun')
         await settle(store)
@@ -78,7 +78,7 @@ test('a GET of many parts goes on while its object, its content and its blobs lo
   const reading = handle.read()
   const first = (await reading.next()).value as Buffer
   await remove(store, 'bucket', 'key')
-  await upkeep(store)
+  await maintenance(store)
   assert.ok((await fsck(store.context)).blobs > 0)
   assert.ok(Buffer.concat([first, await collect(reading)]).equals(Buffer.concat(bodies)))
   await settle(store)
@@ -95,7 +95,7 @@ test('packed bytes that move under a reader are read where they were and where t
   const reading = before.read()
   const first = (await reading.next()).value as Buffer
   await remove(store, 'bucket', 'dead')
-  await upkeep(store)
+  await maintenance(store)
   assert.ok(Buffer.concat([first, await collect(reading)]).equals(bytes))
   const after = await store.objects.open({ bucket: 'bucket', key: 'key' })
   assert.ok((await collect(after.read())).equals(bytes))
@@ -110,7 +110,7 @@ test('a reader that gives up lets its bytes be freed', async () => {
   const stopped = await store.objects.open({ bucket: 'bucket', key: 'key' })
   const unread = await store.objects.open({ bucket: 'bucket', key: 'key' })
   await remove(store, 'bucket', 'key')
-  await upkeep(store)
+  await maintenance(store)
   assert.equal((await fsck(store.context)).blobs, 1)
   for await (const _chunk of stopped.read()) break
   unread.close()

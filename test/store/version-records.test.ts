@@ -112,7 +112,7 @@ test('a bit that turned in a content is found by whoever reads it; listings do n
     },
   ))
 
-test('a bit that turned in what listings show is found by every listing that comes across it, and by upkeep', () =>
+test('a bit that turned in what listings show is found by every listing that comes across it, and by maintenance', () =>
   afterTurning(
     async store => Buffer.from((await store.objects.open({ bucket, key: 'c/d' })).version.etag),
     async parts => {

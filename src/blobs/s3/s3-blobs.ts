@@ -77,22 +77,18 @@ function openObjectStore(options: S3BlobsOptions): ObjectStore {
 }
 
 /** Checks that the other store is fit and that the prefix belongs to no other store; throws if not. */
-export async function prepareS3Store(options: S3BlobsOptions, storeId: Buffer): Promise<StoreFacts> {
+export const prepareS3Store = (options: S3BlobsOptions, storeId: Buffer): Promise<StoreFacts> =>
+  checkS3Store(options, storeId)
+
+/** Tries the store without claiming the prefix. */
+export const inspectS3Store = (options: S3BlobsOptions): Promise<StoreFacts> => checkS3Store(options, undefined)
+
+async function checkS3Store(options: S3BlobsOptions, storeId: Buffer | undefined): Promise<StoreFacts> {
   const store = openObjectStore(options)
   try {
     const facts = await checkObjectStore(store, options.writer.toString('hex'))
-    await claimPrefix(store, storeId)
+    if (storeId !== undefined) await claimPrefix(store, storeId)
     return facts
-  } finally {
-    store.close()
-  }
-}
-
-/** Tries the store without claiming the prefix. */
-export async function inspectS3Store(options: S3BlobsOptions): Promise<StoreFacts> {
-  const store = openObjectStore(options)
-  try {
-    return await checkObjectStore(store, options.writer.toString('hex'))
   } finally {
     store.close()
   }

@@ -20,6 +20,7 @@ import { listDigest } from '../../store/uploads/completion.ts'
 import type { UploadName } from '../../store/uploads/upload-record.ts'
 import type { OperationContext } from '../context.ts'
 import { maybe, writePrecondition } from '../inputs.ts'
+import { sentChecksums } from '../integrity.ts'
 import { newVersionHeaders } from '../object/attributes.ts'
 import {
   type CustomerKey,
@@ -34,9 +35,6 @@ import { type ListedPartChecksum, readPartList } from './part-list.ts'
 import { declaredChecksum, uploadId, uploadName, writeChecksum } from './uploads.ts'
 
 const LIST_BYTES_MAX = 8 * 2 ** 20
-
-/** Headers under `checksum-` that carry no checksum. */
-const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
 
 /** The list of parts as sent. Checksum headers describe the object, so only Content-MD5 covers this body. */
 interface SentList {
@@ -134,7 +132,7 @@ async function completionResponse(ctx: OperationContext, version: Version): Prom
 }
 
 /** R96, R97. The upload is gone because it was completed: a client that lost the response gets the result again. */
-async function answerAgain(
+async function repeatedResponse(
   ctx: OperationContext,
   name: UploadName,
   list: SentList,
@@ -195,13 +193,7 @@ export const CompleteMultipartUpload = operation({
     customerKey,
     precondition: writePrecondition,
     type: maybe.header(':checksum-type', checksumType),
-    expected: {
-      decode: request =>
-        parseExpectedChecksum(
-          request.headersUnder(':checksum-').filter(([name]) => !NOT_VALUES.has(name)),
-          true,
-        ),
-    },
+    expected: { decode: request => parseExpectedChecksum(sentChecksums(request), true) },
     objectSize,
   },
   async run(ctx, input) {
@@ -211,7 +203,7 @@ export const CompleteMultipartUpload = operation({
       return await completionResponse(ctx, await complete(ctx, name, list, input))
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      if (error.code === 'NoSuchUpload') return answerAgain(ctx, name, list, error)
+      if (error.code === 'NoSuchUpload') return repeatedResponse(ctx, name, list, error)
       const { Condition, ETag } = error.detail
       // R93, D1.
       if (error.code === 'PreconditionFailed' && Condition === 'If-None-Match' && ctx.behavior.completeNotModified) {

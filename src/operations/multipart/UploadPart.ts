@@ -5,7 +5,7 @@ import { checkPartIntegrityHeaders, integrityChecks, requirePartChecksum } from 
 import { checkSameSealing, checkUploadKey, customerKey, encryptionHeaders } from '../object/encryption.ts'
 import { bodyLength, refuseMissingSource } from '../object/PutObject.ts'
 import { operation, requires } from '../operation.ts'
-import { checksumHeader, declaredChecksum, partNumberInput, uploadId, uploadName } from './uploads.ts'
+import { checksumHeader, declaredChecksum, requiredPartNumber, uploadId, uploadName } from './uploads.ts'
 
 /** R73. Stores or replaces one part. */
 export const UploadPart = operation({
@@ -13,7 +13,7 @@ export const UploadPart = operation({
   match: { method: 'PUT', on: 'object', requires: ['?partNumber', '?uploadId'] },
   permission: requires('PutObject'),
   createsObject: false,
-  input: { partNumber: partNumberInput, uploadId, customerKey },
+  input: { partNumber: requiredPartNumber, uploadId, customerKey },
   async run(ctx, input) {
     refuseMissingSource(ctx.request)
     const bytesExpected = bodyLength(ctx, LIMITS.partBytesMax)

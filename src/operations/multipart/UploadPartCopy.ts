@@ -22,7 +22,7 @@ import {
   sourceCustomerKey,
 } from '../object/encryption.ts'
 import { operation } from '../operation.ts'
-import { partNumberInput, refuseBody, uploadId, uploadName, writePartChecksum } from './uploads.ts'
+import { refuseBody, requiredPartNumber, uploadId, uploadName, writePartChecksum } from './uploads.ts'
 
 export const UploadPartCopy = operation({
   name: 'UploadPartCopy',
@@ -31,7 +31,7 @@ export const UploadPartCopy = operation({
   anonymousNeedsPolicy: true,
   createsObject: false,
   input: {
-    partNumber: partNumberInput,
+    partNumber: requiredPartNumber,
     uploadId,
     customerKey,
     source: copySource,

@@ -18,7 +18,7 @@ const NAMES = ['PartNumber', 'ETag', 'Size', ...CHECKSUM_ALGORITHMS.map(name => 
 const INTEGER = /^\s*[+-]?\d+\s*$/
 
 /** Any integer parses, however long; numbers that no part can have are refused later. */
-function partNumber(text: string): number {
+function listedNumber(text: string): number {
   if (!INTEGER.test(text)) throw new Fault('MalformedXML')
   const number = Number(text)
   if (number >= 1 && number <= LIMITS.partNumberMax) return number
@@ -27,7 +27,7 @@ function partNumber(text: string): number {
 
 function readPart(node: XmlNode): ListedPartChecksum {
   onlyChildren(node, ...NAMES)
-  const number = partNumber(requiredText(node, 'PartNumber'))
+  const number = listedNumber(requiredText(node, 'PartNumber'))
   const sums = CHECKSUM_ALGORITHMS.flatMap((algorithm): ListedPartChecksum['sums'] => {
     const value = childText(node, `Checksum${algorithm}`)?.trim()
     return value === undefined || value === '' ? [] : [[algorithm, value]]

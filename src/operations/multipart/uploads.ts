@@ -8,18 +8,17 @@ import { checksumAlgorithm, type UploadChecksum } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { UploadName } from '../../store/uploads/upload-record.ts'
 import type { OperationContext } from '../context.ts'
-import { invalidArgument } from '../inputs.ts'
+import { invalidArgument, invalidPartNumber } from '../inputs.ts'
 import { checkEmptyBody } from '../integrity.ts'
 import type { Decoder } from '../operation.ts'
 
 export const uploadId: Decoder<string> = { decode: request => request.query('uploadId') ?? '' }
 
-export const partNumberInput: Decoder<number> = {
+export const requiredPartNumber: Decoder<number> = {
   decode(request) {
     const value = request.query('partNumber') ?? ''
     if (/^\d{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= LIMITS.partNumberMax) return Number(value)
-    const reason = `Part number must be an integer between 1 and ${LIMITS.partNumberMax}, inclusive`
-    throw invalidArgument('partNumber', value, reason)
+    throw invalidPartNumber(value)
   },
 }
 

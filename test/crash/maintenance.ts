@@ -66,7 +66,7 @@ export async function audit(store: Store): Promise<readonly string[]> {
   try {
     await settle(store)
   } catch (error) {
-    problems.push(`upkeep: ${error}`)
+    problems.push(`maintenance: ${error}`)
   }
   return [...problems, ...(await counts(store)), ...(await leaks(store)), ...(await scrub(store))]
 }
