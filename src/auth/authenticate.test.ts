@@ -263,7 +263,7 @@ inBoth('A18: only the scope of this server opens it', async scheme => {
   }
 })
 
-inBoth('a malformed Authorization header is told from a wrong one', async scheme => {
+inBoth('a malformed Authorization header and a wrong signature have different faults', async scheme => {
   const whole = signed(scheme, {}).headers.find(([name]) => name === 'Authorization')![1]
   for (const wrong of [
     whole.replace(/,Signature=.*/, ''),

@@ -163,7 +163,7 @@ test('field names, and the words of a condition, are the same in either case', a
   }
 })
 
-test('a document that is none is told so', async () => {
+test('a malformed policy document is refused as such', async () => {
   const conditions = (...list: unknown[]): unknown => ({ expiration: '2030-01-01T00:00:00Z', conditions: list })
   const documents = [
     'not json',
@@ -246,7 +246,7 @@ test('the signature of a form fails as that of a request does', async () => {
   }
 })
 
-test('what a policy allows is never more than what each condition allows', () => {
+test('a policy never allows more than each of its conditions', () => {
   const name = fc.constantFrom('key', 'acl', '__proto__', 'constructor')
   const value = fc.constantFrom('', 'a', 'ab', 'b')
   const condition = fc.tuple(fc.constantFrom('eq' as const, 'starts-with' as const), name, value)

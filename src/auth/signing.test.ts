@@ -33,7 +33,7 @@ const queryOf = (query: string): string =>
     .map(({ name, value }) => `${name}=${value}`)
     .join('&')
 
-test('A21: what is bare in a path is escaped, and nothing else is touched', () => {
+test('A21: unescaped bytes of a path are escaped, existing escapes are kept', () => {
   const cases = {
     '/a%2Fb': '/a%2Fb',
     '/a%2fb': '/a%2fb',

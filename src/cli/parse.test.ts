@@ -24,7 +24,7 @@ test('words become a command, its arguments and its flags', () => {
   assert.deepEqual(Object.fromEntries(values), { user: 'u', json: true, data: '/srv/x' })
 })
 
-test('what makes no sense is refused in one line that helps', () => {
+test('invalid arguments are refused with one line that says what to do', () => {
   refused(['acount'], /^unknown command: acount - did you mean account\?$/)
   refused(['account'], /^holdfast account needs one of: list, create, /)
   refused(['account', 'creat'], /did you mean create\?/)

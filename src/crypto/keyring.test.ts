@@ -33,7 +33,7 @@ async function withKeyring(run: (keyring: Keyring, again: Again) => Promise<void
   }
 }
 
-test('what one use wraps, that use unwraps and no other does', () =>
+test('a key is unwrapped only by the use that wrapped it', () =>
   withKeyring(async keyring => {
     const uses = [...USES, named('payrolk', 'dept=7'), named('payroll', 'dept=8'), named('payrolld', 'ept=7')]
     uses.push({ by: 'customer', key: systemRandom.bytes(32) })
@@ -205,7 +205,7 @@ test('a process with an old view neither loses the keys another one added nor op
     assert.deepEqual(keyring.storageKey(), stale.storageKey())
   }))
 
-test('changes asked for together all happen', () =>
+test('concurrent changes of the keyring all happen', () =>
   withKeyring(async (keyring, again) => {
     const versions = await Promise.all([1, 2, 3, 4].map(() => keyring.rotate('service')))
     assert.deepEqual(versions, [2, 3, 4, 5])

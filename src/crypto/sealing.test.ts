@@ -63,7 +63,7 @@ async function assertBroken(sealed: Buffer, plain: Buffer, frame: number, by = k
 
 const chunking = fc.array(fc.integer({ min: 0, max: 70_000 }), { maxLength: 8 })
 
-test('what was sealed opens again, whatever the size, the chunks and the range', async () => {
+test('sealed bytes are opened again for every size, chunking and range', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...SIZES),
@@ -235,7 +235,7 @@ test('A73: a blob cut short or grown is an error, also when its recorded length 
   await assertBroken(cutFrame.subarray(0, 100 + 32), whole.subarray(0, 100), 0)
 })
 
-test('bytes beyond what was asked for are an error', async () => {
+test('bytes beyond the requested range are an error', async () => {
   const plain = noise.subarray(0, 100)
   const sealed = await sealAll(plain)
   const generous = async function* () {

@@ -125,7 +125,7 @@ test('bytes that arrive faster than they are hashed wait for a buffer to come ba
   assert.equal(thread!.sent, 10)
 })
 
-test('buffers go to those that wait in the order in which they asked', async () => {
+test('buffers are granted in the order in which they were requested', async () => {
   const { threads, started } = puppets()
   // Both MD5s share a thread: the digest between them takes the other one.
   const opened = (['md5', 'sha256', 'sha256', 'md5'] as const).map(algorithm => threads.open(algorithm)!)

@@ -35,7 +35,7 @@ test('strangers take up a part of the room, and leave the rest to others', () =>
   enter(true)
 })
 
-test('whoever turns out to be known stops counting as a stranger', () => {
+test('an authenticated request no longer counts against the limit of anonymous ones', () => {
   const admission = new Admission(LIMITS)
   const places = Array.from({ length: 4 }, () => {
     const slot = admission.enter()
@@ -74,7 +74,7 @@ test('bytes that are held are bounded, more so for strangers, and come back', ()
   other.reserveMemory(30)
 })
 
-test('whoever leaves twice has left once', () => {
+test('a slot that is left twice is released once', () => {
   const admission = new Admission({ requestsMax: 1, anonymousMax: 1, bytesMax: 1, anonymousBytesMax: 1 })
   const slot = admission.enter()
   slot.leave()

@@ -53,7 +53,7 @@ test('form: folders of a file name are dropped, fields after the file are not re
   assert.deepEqual(await read(form), { fields: [], fileName: 'b.txt', file: Buffer.from('bytes') })
 })
 
-test('form: what is no form, or too much of one, is refused', async () => {
+test('form: malformed and oversized forms are refused', async () => {
   const many = Array.from({ length: FORM_LIMITS.fieldsMax + 1 }, () => field('a', '')).join('')
   for (const [form, problem] of [
     ['', 'malformed'],

@@ -59,7 +59,7 @@ async function* chunks(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
 
 const turn = (): Promise<void> => new Promise(setImmediate)
 
-test('a client that takes little at a time is asked for little, one that is fast gets much at once', async () => {
+test('a slow client is sent little at a time, a fast one much at once', async () => {
   const { clock, response, sending } = scene()
   const body = Buffer.alloc(512 * KIB)
   const streaming = sending.stream(chunks(body, body, body, body))
@@ -79,7 +79,7 @@ test('a client that takes little at a time is asked for little, one that is fast
   assert.equal(sending.bytes, 2048 * KIB)
 })
 
-test('who takes 64 KiB in less than a minute, again and again, gets all of it; who does not is cut', async () => {
+test('a client that reads 64 KiB a minute gets the whole response; a slower one is cut off', async () => {
   const { clock, patience: timeouts, socket, response, sending } = scene()
   const streaming = sending.stream(chunks(Buffer.alloc(512 * KIB), Buffer.alloc(512 * KIB)))
   for (let pieces = 0; pieces < 12; pieces++) {

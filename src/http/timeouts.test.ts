@@ -37,7 +37,7 @@ test('A48: time in which nobody waits for the body does not count', () => {
   assert.equal(idle.isTooSlow(1e9), false)
 })
 
-test('A48: whatever comes at 1 KB a second or more is never too slow', () => {
+test('A48: a body that arrives at 1 KB a second or more is never too slow', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 19_999 }), fc.integer({ min: 0, max: 100_000 }), (everyMs, more) => {
       assert.equal(isEverTooSlow(Math.ceil(everyMs * 1.024) + more, everyMs), false)

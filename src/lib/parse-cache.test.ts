@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ParseCache } from './parse-cache.ts'
 
-test('what was parsed is remembered within bounds', () => {
+test('parse results are cached up to a limit', () => {
   let reads = 0
   const memo = new ParseCache(() => ({ reads: (reads += 1) }), 10)
   assert.equal(memo.get('aaaa'), memo.get('aaaa'))

@@ -21,7 +21,7 @@ test('a whole file is read as it stands', () => {
   assert.deepEqual(read, { ...file, users: [{ ...file.users[0], policies: [JSON.stringify(ALLOW)] }] })
 })
 
-test('what is not said stays open', () => {
+test('fields that the file omits stay undefined', () => {
   assert.deepEqual(readAccountsFile(one({})), [
     {
       accountId: ID,
@@ -65,7 +65,7 @@ const BAD: readonly (readonly [string, RegExp])[] = [
   [twoAccounts({ accountId: '222222222222', accessKeys: [KEY] }), /access key AKONE is declared twice/],
 ]
 
-test('what is wrong is named with its place, and no secret is told', () => {
+test('an error names its place in the file and reveals no secret', () => {
   for (const [source, message] of BAD) {
     assert.throws(
       () => readAccountsFile(source),

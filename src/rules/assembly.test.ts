@@ -36,7 +36,7 @@ test('R16: the tag of a multipart object is the MD5 of the binary digests and th
   assert.equal(multipartEtag([md5('hello '), md5('world')]), 'e09e4fd6265b36115fe3db32df945d84-2')
 })
 
-test('R76–R78 R81: what may be assembled and what may not', () => {
+test('R76–R78 R81: parts are assembled in order and within limits, or refused', () => {
   const { size, parts } = assemble(listed(1, 2, 7), stored, 'u')
   assert.equal(size, 2 * LIMITS.partBytesMin)
   assert.deepEqual(

@@ -158,7 +158,7 @@ test('R104 A15: Content-MD5', () => {
   assert.equal(detail.CalculatedDigest, '1B2M2Y8AsgTpgAmY7PhCfg==')
 })
 
-test('R69 R20: what an upload may have', () => {
+test('R69 R20: an upload accepts the valid pairs of checksum algorithm and type', () => {
   assert.equal(uploadChecksum(undefined, undefined), undefined)
   const rows: readonly (readonly [string, composite: boolean, full: boolean, byDefault: string])[] = [
     ['CRC32', true, true, 'COMPOSITE'],

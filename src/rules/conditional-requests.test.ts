@@ -173,7 +173,7 @@ test('a weak tag permits no change', () => {
   assert.deepEqual(parseEtags('W/"a", "b"', 'strong'), ['W/"a"', 'b'])
 })
 
-test('whatever is quoted comes back, in a list of any length', () => {
+test('quoted tags are parsed back from lists of any length', () => {
   const tag = fc.string().filter(text => !text.includes('"'))
   fc.assert(
     fc.property(fc.array(tag, { maxLength: 20 }), tags => {

@@ -19,7 +19,7 @@ test('R43: a bucket and a key, decoded once', () => {
   }
 })
 
-test('R43: what names no object is refused', () => {
+test('R43: a copy source that names no object is refused', () => {
   const bad = [
     '',
     '/',

@@ -104,7 +104,7 @@ test('R17: a timestamp is what the runtime writes, whatever came before it', () 
   assert.throws(() => writeTimestamp(Number.NaN, Buffer.alloc(TIMESTAMP_BYTES_MAX), 0), RangeError)
 })
 
-test('what is written is read again', () => {
+test('a formatted HTTP date is parsed back', () => {
   fc.assert(
     fc.property(fc.integer({ min: Date.UTC(1970, 0, 1), max: Date.UTC(9999, 11, 31) }), ms => {
       assert.equal(parseTimestamp(formatTimestamp(ms)), ms)

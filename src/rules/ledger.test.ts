@@ -137,7 +137,7 @@ test('P31: two ledgers are not exchanged, and another key is not taken for the r
   assert.equal(verifyLedger(forged).publicKey, OTHER_KEY.publicKey.toString('hex'))
 })
 
-test('P31: what is no ledger at all is said to be none, and nothing throws', () => {
+test('P31: input that is no ledger is reported as such, without an exception', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.string(), fc.json(), fc.constantFrom(...ledger(2)))), lines => {
       const whole = lines.join('\n') === ledger(2).join('\n')

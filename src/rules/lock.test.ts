@@ -19,7 +19,7 @@ const anyLock: fc.Arbitrary<Lock> = fc.record({
   hold: fc.constantFrom(undefined, true, false),
 })
 
-test('G19 P1 P12–P14: what may be removed, as a table', () => {
+test('G19 P1 P12–P14: the lock rule, as a table', () => {
   const rows: [Lock, boolean, string | undefined][] = [
     [UNLOCKED, false, undefined],
     [{ hold: true, retention: undefined }, true, 'held'],
@@ -77,7 +77,7 @@ test('G19 P12 P15: retention in force is lengthened by anyone, shortened only by
   }
 })
 
-test('G19: whatever is allowed without a bypass never brings the end of a retention in force nearer', () => {
+test('G19: without a bypass no change shortens a retention in force', () => {
   fc.assert(
     fc.property(anyLock, anyLock, (lock, wanted) => {
       const inForce = lock.retention !== undefined && lock.retention.until > NOW

@@ -66,7 +66,7 @@ test('R20 G18: full and composite values of objects in parts', () => {
   assert.equal(withoutCount('1Fu2mQ=='), '1Fu2mQ==')
 })
 
-test('what does not follow from the parts is not made up', () => {
+test('a checksum that does not follow from the parts is not computed', () => {
   const full = { algorithm: 'SHA256', type: 'FULL_OBJECT' } as const
   assert.equal(derivedChecksum(full, sum('SHA256', HELLO)), undefined)
   assert.equal(derivedChecksum(full, sum('SHA256', [A(3)]))?.value, digestOf('SHA256', A(3)).toString('base64'))
@@ -92,7 +92,7 @@ const place = { uploadId: 'u', number: 7, etag: 'e' }
 const composite: UploadChecksum = { algorithm: 'CRC32', type: 'COMPOSITE' }
 const full: UploadChecksum = { algorithm: 'CRC32', type: 'FULL_OBJECT' }
 
-test('R79 R80: what is said about a listed part', () => {
+test('R79 R80: the checksum of a listed part must match the stored one', () => {
   const listed = (declared: UploadChecksum | undefined, ...sent: (readonly [ChecksumAlgorithm, string])[]) =>
     checkListedChecksum(declared, sent, { checksum: declared === undefined ? undefined : 'DUoRhQ==' }, place)
   listed(undefined)
@@ -200,7 +200,7 @@ test('R82: an upload that declared nothing has what the client sent with every p
   assert.equal(verifyCompletionChecksum(undefined, undefined, other, crc).unverified, other)
 })
 
-test('R83: what the parts cannot decide must be read', () => {
+test('R83: a checksum that the parts cannot verify requires reading the bytes', () => {
   const parts = sum('CRC32', HELLO)
   const sha = claim('sha256', 'uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=')!
   assert.deepEqual(verifyCompletionChecksum(full, undefined, sha, parts), {

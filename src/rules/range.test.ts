@@ -58,7 +58,7 @@ test('G11 A59: one range, in all its forms', () => {
   for (const [header, size, expected] of rows) assert.equal(read(header, size), expected, `${header} of ${size}`)
 })
 
-test('G11: what is given is inside the object and as asked', () => {
+test('G11: the bytes of a range lie inside the object and inside the request', () => {
   fc.assert(
     fc.property(fc.nat(50), fc.nat(50), fc.nat(50), (first, last, size) => {
       const bytes = Array.from({ length: size }, (_, i) => i)
@@ -94,7 +94,7 @@ test('R73: the range of a part copy must be whole and inside', () => {
   }
 })
 
-test('what the answer says about its range', () => {
+test('Content-Range states first byte, last byte and size', () => {
   assert.equal(contentRange({ start: 0, end: 10 }, 100), 'bytes 0-9/100')
   assert.equal(unsatisfiedRange(7), 'bytes */7')
 })

@@ -110,7 +110,7 @@ test('A84: no Location that a key makes leads to another host or ends its header
   assert.equal(objectRedirect('/ä b\u0001').location, '/%C3%A4%20b%01')
 })
 
-test('R12: what a visitor asked with goes along, and never as a header of its own', () => {
+test("R12: a redirect keeps the visitor's query and cannot inject a header", () => {
   const elsewhere = site('<RedirectAllRequestsTo><HostName>new.example</HostName></RedirectAllRequestsTo>')
   assert.equal(redirectBeforeLookup(elsewhere, asked('a', 'b=c&d'))?.location, 'http://new.example/a?b=c&d')
   assert.equal(redirectBeforeLookup(elsewhere, asked('a', 'x y\u00fc'))?.location, 'http://new.example/a?x%20y%C3%BC')

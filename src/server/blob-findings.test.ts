@@ -29,7 +29,7 @@ test('a place that is missing or that no driver knows is a finding', async () =>
   assert.deepEqual([unknown?.state, unknown?.found], ['bad', 'ftp://host/blobs'])
 })
 
-test('what a store can do is told', () => {
+test('findings list the capabilities of an S3 store', () => {
   const found = judgeStore('s3://blobs', { refusesOverwrites: false, verifies: ['MD5', 'SHA-256'] })
   assert.match(found[1]!.found, /verifies MD5 and SHA-256 of uploads; it cannot refuse overwrites/)
 })

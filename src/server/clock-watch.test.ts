@@ -24,7 +24,7 @@ async function watched(database: { aheadMs: number; tripMs: number }) {
   return { clock, watch, lines }
 }
 
-test('a server whose clock is more than a minute off does not join, and is told what to do', async () => {
+test('a server whose clock is more than a minute off does not join, and its error says what to do', async () => {
   for (const aheadMs of [-61_000, 600_000]) {
     const { watch, lines } = await watched({ aheadMs, tripMs: 10 })
     await assert.rejects(watch.assertFit(), (error: Error) => {

@@ -32,7 +32,7 @@ test('one that was killed while it served is replaced at once, however often', (
   )
 })
 
-test('whoever kills workers before they serve makes the server wait, and not give up', () => {
+test('workers killed from outside before they serve delay the next start and never end the server', () => {
   const killed = { ms: 10, hasServed: false, wasKilled: true }
   assert.deepEqual(pauses(...five(killed), killed), [0, 400, 800, 1600, 1600, 1600])
   const failed = { ...killed, wasKilled: false }

@@ -16,7 +16,7 @@ async function roomyDisk(): Promise<{ disk: MemoryDisk; room: { free: number }; 
   return { disk, room, names: () => disk.list('/data') }
 }
 
-test('a disk that gets full is told at error once, and so is that it has room again', async () => {
+test('a disk that fills up is logged as an error once, and once more when it has room again', async () => {
   const { disk, room } = await roomyDisk()
   const lines: Readonly<Record<string, unknown>>[] = []
   const tell = { log: (line: (typeof lines)[0]) => lines.push(line), notice() {}, abort() {} }

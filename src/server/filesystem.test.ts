@@ -21,7 +21,7 @@ test('a path lies on the mount with the longest point above it, the last one of 
   assert.equal(mountOf('/x', []), undefined)
 })
 
-test('what no data that shall last may lie on, and what only metadata may not', () => {
+test('filesystems in memory and overlays are refused for all data, network filesystems for metadata', () => {
   const problems = (kind: string, holds: 'metadata' | 'bytes', ...options: string[]) =>
     assessFilesystem(kind, options, holds).problems.length
   for (const kind of ['ext4', 'xfs', 'btrfs', 'zfs', 'something new']) assert.equal(problems(kind, 'metadata', 'rw'), 0)

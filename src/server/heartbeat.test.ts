@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Heartbeat, MISSED_BEATS_MAX } from './heartbeat.ts'
 
-test('who owes an answer for too long is named once, and whoever answers never', () => {
+test('a member that misses too many heartbeats is reported once, one that responds never', () => {
   const pulse = new Heartbeat<string>()
   const asked: string[] = []
   const step = () => pulse.step(['stuck', 'fine'], member => void asked.push(member))

@@ -16,7 +16,7 @@ import {
   withLogLevel,
 } from './log.ts'
 
-test('a level leaves out what matters less, and nothing that has none', () => {
+test('a log level drops less important records and keeps those without a level', () => {
   const told = (least: LogLevel): unknown[] => {
     const lines: unknown[] = []
     const logger = withLogLevel(least, {
@@ -33,7 +33,7 @@ test('a level leaves out what matters less, and nothing that has none', () => {
   assert.deepEqual(told('error'), [0, 3, 4, 'once'])
 })
 
-test('the level is one that there is', () => {
+test('an unknown log level is refused', () => {
   assert.equal(readConfig([], {})?.logLevel, 'info')
   assert.equal(readConfig([], { HOLDFAST_LOG_LEVEL: 'warn' })?.logLevel, 'warn')
   assert.throws(() => readConfig(['--log-level', 'loud'], {}), /error, warn or info, not loud/)
@@ -189,7 +189,7 @@ test('log lines: those of one turn go together, in order, and none waits for ano
   assert.deepEqual(written, ['one\ntwo\n', 'three\n'])
 })
 
-test('log lines: what waits goes out when it is told to, once', async () => {
+test('log lines: a flush writes the waiting lines once', async () => {
   const written: string[] = []
   const lines = new LogLines(text => written.push(text))
   lines.add('one\n')

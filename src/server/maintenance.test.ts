@@ -50,7 +50,7 @@ test('maintenance stops between two steps of a worker that always has more to do
   assert.equal(steps, last)
 })
 
-test('a step that fails is told, and the next one is tried', async () => {
+test('a step that fails is logged, and the next step runs', async () => {
   const tell = listening()
   let steps = 0
   let again = (): void => {}

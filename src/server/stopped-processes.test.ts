@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { isStopped, StoppedProcesses } from './stopped-processes.ts'
 
-test('a process that a signal stopped is told from one that runs and from one that is gone', async t => {
+test('a stopped process is distinguished from a running one and from one that is gone', async t => {
   if (process.platform !== 'linux') return t.skip('there is no /proc here')
   const child = spawn('sleep', ['60'])
   await once(child, 'spawn')

@@ -13,7 +13,7 @@ test('names and meanings are as Prometheus wants them', () => {
   }
 })
 
-test('what is written can be read again, whatever a label says', () => {
+test('written samples are read back with any label value', () => {
   const odd = 'a "quoted" \\ back\nslash'
   const families = readExposition(exposition([['holdfast_info', labelled({ runtime: odd }), 1]]))
   assert.equal(figure(families, 'holdfast_info', { runtime: odd }), 1)

@@ -12,7 +12,7 @@ test('a parent is read as the standard says', () => {
   assert.equal(readTraceParent(`01-${TRACE}-${SPAN}-01-what-comes-later`)?.spanId, SPAN)
 })
 
-test('what is none begins a trace of its own', () => {
+test('an invalid traceparent begins a new trace', () => {
   for (const bad of [
     '',
     'nonsense',

@@ -76,7 +76,7 @@ test('G7: an identity denial of everything stops its user everywhere', () => {
   )
 })
 
-test('G7: what is not told yet refuses nobody whom it could still let in, nor lets in whom it could refuse', () => {
+test('G7: a deferred condition key neither refuses nor admits a caller it could still decide about', () => {
   const seen = { known: 0, open: 0 }
   fc.assert(
     fc.property(accessRequest, request => {
@@ -93,7 +93,7 @@ test('G7: what is not told yet refuses nobody whom it could still let in, nor le
   assert(seen.open > 0, 'no request depended on what is told later')
 })
 
-test('A34 G7: who learns that a key is missing is who the reference says could have listed it', () => {
+test('A34 G7: a caller learns that a key is missing exactly if the reference lets it list the key', () => {
   const seen = { told: 0, untold: 0, open: 0 }
   fc.assert(
     fc.property(accessRequest, request => {
@@ -113,7 +113,7 @@ test('A34 G7: who learns that a key is missing is who the reference says could h
   assert(seen.told > RUNS / 50 && seen.untold > RUNS / 20 && seen.open > 0, JSON.stringify(seen))
 })
 
-test('R106 G7: what only the writing of an object depends on is asked for with the change of its ACL', () => {
+test('R106 G7: a change of an ACL is authorized with the condition keys of writing the object', () => {
   const allow = (statement: object): string =>
     JSON.stringify({ Statement: { Effect: 'Allow', Resource: '*', ...statement } })
   const account = { accountId: '3'.repeat(12), canonicalId: '3'.repeat(64), displayName: '3', email: undefined }

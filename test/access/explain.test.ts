@@ -99,7 +99,7 @@ test('explain: says which side lacks the grant', () =>
     assert.match(told, /nothing allows it: no policy of the user does \(identity side\)$/m)
   }))
 
-test('explain: what depends on the rest of the request is said to, with what it depends on', () =>
+test('explain: a decision that depends on the rest of the request lists what it depends on', () =>
   withServer(async served => {
     const bucket = await makeBucket(served.svc)
     await put(served.svc, bucket, '/k')
@@ -125,7 +125,7 @@ test('explain: what depends on the rest of the request is said to, with what it 
     assert.equal(short(await ask({ action: 'PutObject' })), 'allowed access')
   }))
 
-test('explain: a lock that stops a delete: what kind, since when, by whom, and who could set it aside', () =>
+test('explain: a lock that stops a delete is shown with kind, time, actor and who may bypass it', () =>
   withServer(async served => {
     const { svc, clock } = served
     const bucket = await lockBucket(svc)
@@ -190,7 +190,7 @@ test('explain: retention stops until it is over; governance yields to a bypass t
     assert.match(explanationText(await ask(deleting)), /\(expired\)/)
   }))
 
-test('explain: what is missing, and who may learn that; questions that make no sense', () =>
+test('explain: a missing object is shown to callers who may learn that; invalid questions are refused', () =>
   withServer(async served => {
     const bucket = await makeBucket(served.svc)
     const ask = asking(served, bucket)

@@ -97,7 +97,7 @@ test('P23 P31: a key is disabled unless a locked version needs it, and the ledge
     assert.equal((await store.ledger.verify('_store')).problem, undefined)
   }))
 
-test('P23: what the ledger cannot note about a key does not happen to it', () =>
+test('P23: a change of a key that the ledger cannot record does not happen', () =>
   withConsole(async ({ parts }) => {
     const { store } = parts
     const { keyring, ledgerCommits: turns } = store.context

@@ -19,7 +19,7 @@ import { assertSound, fill, opened, restore, rows, sourceOver, take, withGround 
 
 const verified = (vault: string) => withVault(vault, 'read', kept => verifyBackups(kept, () => {}))
 
-test('P24: what is restored has every record and every byte, holds and ledgers, and is sound', () =>
+test('P24: a restored store has every record, byte, hold and ledger entry, and is sound', () =>
   withGround(async ground => {
     await fill(ground.served)
     const { parts } = ground.served

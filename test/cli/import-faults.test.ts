@@ -49,7 +49,7 @@ for (const [what, spoil] of [
     }))
 }
 
-test('a target whose answers are lost has every version once: what came of a request is looked at first', () =>
+test('a target whose responses are lost gets every version once: outcomes are checked before a retry', () =>
   withServers(async servers => {
     const seeded = await seededAt(servers.sourceUrl, OBJECTS)
     let lost = 0
@@ -124,7 +124,7 @@ test('a source that knows no lists below markers and has other words for locks l
     })
   }))
 
-test('what a source has, but does not tell all about, is a failure: nothing is left out in silence', () =>
+test('a version whose attributes the source does not reveal is a failure, never skipped silently', () =>
   withServers(async servers => {
     await seededAt(servers.sourceUrl, 10)
     const silent = keyOf(6)

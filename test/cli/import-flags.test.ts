@@ -97,7 +97,7 @@ test("--virtual-host: the source's bucket stands in the host's name, never in th
     () => ['--base-host', 'localhost'],
   ))
 
-test('--current-only: what a plain reader sees goes over; old versions and markers stay behind', () =>
+test('--current-only: current versions are copied; older versions and markers are not', () =>
   withServers(async servers => {
     const source = await withVersions(servers)
     await put(source, 'a', 'old')

@@ -30,7 +30,7 @@ test('a killed import goes on, and every version arrives once with all that belo
     assert.equal(told.verified.asReceived, 0, 'everything was verified by what the source says')
   }))
 
-test('what the target lacks, or has instead, is told and ends with 1; nothing is replaced', () =>
+test('differences of the target are reported and end with 1; nothing is replaced', () =>
   withServers(async pair => {
     const seeded = await seededAt(pair.sourceUrl, 30)
     const target = clientOf(pair.targetUrl, 'moved')
@@ -53,7 +53,7 @@ test('what the target lacks, or has instead, is told and ends with 1; nothing is
     target.close()
   }))
 
-test('a bucket without locks cannot take holds: they are told, never passed over', () =>
+test('holds that a bucket without object lock cannot take are reported, never skipped', () =>
   withServers(async pair => {
     await seededAt(pair.sourceUrl, 20)
     const target = clientOf(pair.targetUrl, 'moved')
@@ -109,7 +109,7 @@ test('an import that failed before it began does not stand in the way of the nex
     assert.doesNotMatch(second.errors, /another import/)
   }))
 
-test('what makes no sense is refused before anything happens, and no secret is shown', () =>
+test('invalid arguments are refused before anything happens, and no secret is shown', () =>
   withFolder(async folder => {
     const state = join(folder, 'state')
     const where = ['--from', 'http://127.0.0.1:1', '--into', 'http://127.0.0.1:1', '--state', state]

@@ -163,7 +163,7 @@ test('P26: default retention counts from the time that the test has set, also on
     [{ name: BUCKET, objectLock: true }],
   ))
 
-test('maintenance does all of it', () =>
+test('maintenance runs lifecycle, also when it is called twice at once', () =>
   using({}, async ({ hf, send, put, get }) => {
     const rule = '<ID>all</ID><Status>Enabled</Status><Filter/><Expiration><Days>1</Days></Expiration>'
     const body = `<LifecycleConfiguration><Rule>${rule}</Rule></LifecycleConfiguration>`
@@ -174,7 +174,7 @@ test('maintenance does all of it', () =>
     assert.equal((await get('k')).status, 404)
   }))
 
-test('a span or a moment that is none is refused, and the clock stays', () =>
+test('an invalid span or moment is refused, and the clock stays', () =>
   using({}, async ({ hf }) => {
     assert.throws(() => hf.clock.advance({ days: -1 }), TypeError)
     assert.throws(() => hf.clock.advance({ days: Number.NaN }), TypeError)

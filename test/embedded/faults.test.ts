@@ -141,7 +141,7 @@ test('an answer is lost after its request took effect', () =>
     await assert.rejects(send({ method: 'HEAD', path: '/k' }))
   }))
 
-test('what was cut on purpose is no error of the store', async () => {
+test('an injected cut is not logged as an error', async () => {
   const log: Readonly<Record<string, unknown>>[] = []
   await using({ log: line => log.push(line) }, async ({ hf, put }) => {
     hf.faults.add({ times: 1, fault: { cutAfter: 1 } })

@@ -46,7 +46,7 @@ test('ten stores in one process know nothing of each other', async () => {
   }
 })
 
-test('what a folder holds is there at the next start', () =>
+test('objects in a folder are there at the next start', () =>
   withFolder(async folder => {
     await using({ folder }, async ({ put }) => void (await put('k', LARGE)))
     await using({ folder }, async ({ hf, get }) => {
@@ -99,7 +99,7 @@ test('closing ends connections that wait and connections that are busy, and may 
   await assert.rejects(hf.runLifecycle(), /closed/)
 })
 
-test('what makes no sense is refused, and nothing stays behind', async () => {
+test('invalid options are refused, and nothing stays behind', async () => {
   await assert.rejects(Holdfast.start({ buckets: ['No_Name'] }), /InvalidBucketName|not valid/)
   await assert.rejects(Holdfast.start({ accounts: [{ accountId: 'x' }] }), /accounts\[0\]/)
   await using({}, ({ hf }) => assert.rejects(Holdfast.start({ port: hf.port }), /EADDRINUSE|in use/))
@@ -121,7 +121,7 @@ test('the configuration for SDK clients says where and who', () =>
     assert.deepEqual(hf.s3ClientConfig(other).credentials, other)
   }))
 
-test('requests are told to the log, without secrets', async () => {
+test('requests are logged without secrets', async () => {
   const log: Readonly<Record<string, unknown>>[] = []
   await using({ log: line => log.push(line) }, async ({ put, root }) => {
     await put('k', 'x')

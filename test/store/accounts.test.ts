@@ -85,7 +85,7 @@ test('G9: the root account and svc-exec are always there, and svc-exec can be gi
     await assert.rejects(accounts.change(ROOT_ACCOUNT_ID, { admin: false }), isFault('InvalidArgument'))
   }))
 
-test('A22: what was disabled, deleted or changed is so for every directory, at once', () =>
+test('A22: every identity cache sees a disabled, deleted or changed key at once', () =>
   withAccounts(async (accounts, context) => {
     // Each represents a process with a filled cache.
     const processes = [new IdentityCache(context, undefined), new IdentityCache(context, undefined)]
@@ -153,7 +153,7 @@ test('an account that others depend on is not deleted', () =>
     assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
-test('what may not be is refused and changes nothing', () =>
+test('invalid changes of accounts are refused and change nothing', () =>
   withAccounts(async (accounts, context) => {
     await accounts.create({ accountId: ONE })
     await accounts.createUser(ONE, 'u')
@@ -195,7 +195,7 @@ test('two accounts made at once never get one canonical id, and one that is gone
     assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
-test('G6: what names an account that is gone is nobody else’s, unless somebody says that it is the same', () =>
+test('G6: the ids of a deleted account cannot be reused, unless the new account is declared the same', () =>
   withAccounts(async (accounts, context) => {
     const canonicalId = 'ef'.repeat(32)
     for (const wish of [{ accountId: ONE }, { accountId: TWO, canonicalId }]) {
@@ -219,7 +219,7 @@ test('G6: what names an account that is gone is nobody else’s, unless somebody
     assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
-test('G6: what names a user who is gone is nobody else’s, unless somebody says that it is the same', () =>
+test('G6: the name of a deleted user cannot be reused, unless the new user is declared the same', () =>
   withAccounts(async (accounts, context) => {
     for (const accountId of [ONE, TWO]) await accounts.create({ accountId })
     // A policy may name a user before it exists.
@@ -309,7 +309,7 @@ test('the accounts file is applied again and again: the same file writes nothing
     assert.equal((await context.meta.get(recordKey.accountsMark()))?.stamp, mark)
   }))
 
-test('what the file names is changed to what it says; what it does not name stays', () =>
+test('accounts in the file are changed to match it; others stay', () =>
   withAccounts(async (accounts, context) => {
     await applyAccounts(accounts, given(FILE))
     await accounts.create({ accountId: TWO })

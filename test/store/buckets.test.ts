@@ -37,7 +37,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('D23: a bucket that is there already is told apart by its owner', async () => {
+test('D23: the fault for an existing bucket depends on who owns it', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const again = (owner: string) => store.buckets.create({ name: 'bucket', owner, lockEnabled: false })
@@ -92,7 +92,7 @@ test('P10: a bucket with an object, a version or a marker is not removed, and it
   assert.deepEqual((await store.listing.uploads({ bucket: 'bucket', limit: 10 })).items, [])
 })
 
-test('a removal that was refused leaves a bucket that works', async () => {
+test('a refused removal leaves the bucket usable', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'key', 'bytes')

@@ -157,7 +157,7 @@ test('a draft under way when its volume closes is waited for, also if compaction
   await assertWhole(store)
 })
 
-test('what compaction noted about a volume says nothing once that is appended to again', async () => {
+test('compaction discards its notes about a volume that is appended to again', async () => {
   const [written, committing] = [gate(), gate()]
   const { store } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))
   const { blobs } = store.context

@@ -8,7 +8,7 @@ import type { UploadName } from '../../src/store/uploads/upload-record.ts'
 
 const HOUR_MS = 3_600_000
 
-test('R96: what an upload became is remembered for a day, and not longer', async () => {
+test('R96: the result of a completed upload is kept for one day', async () => {
   const clock = new ManualClock()
   const parts = await openMemory({ clock })
   const { store } = parts

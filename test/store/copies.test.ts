@@ -92,7 +92,7 @@ test('R45: a copy takes data, metadata and tags; not grants, redirect or storage
   assert.deepEqual(replaced.version.attributes, NO_ATTRIBUTES)
 })
 
-test('R44: what cannot be copied is told apart', async () => {
+test('R44: each reason why a source cannot be copied has its own fault', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const copy = (source: { bucket: string; key: string; versionId?: string }, target = to) =>

@@ -178,7 +178,7 @@ test('R52 R53: copies between all kinds of encryption keep parts and checksum; f
 
 const sum = (bytes: Buffer): string => digestOf('CRC32', bytes).toString('base64')
 
-test('R52: what follows from the parts is not read; for another algorithm everything is', async () => {
+test('R52: a checksum that follows from the parts needs no reading; another algorithm reads everything', async () => {
   const bodies = [payload(PART_BYTES_MIN, 1), payload(77, 2)]
   const whole = Buffer.concat(bodies)
   const { store, costOf } = await countedStore()

@@ -88,7 +88,7 @@ test('P23: a long look goes on by itself, nothing is sealed meanwhile, and whoev
   assert.equal(told.filter(what => what === 'key disabled').length, 1)
 })
 
-test('P23: a refusal that came after the answer is told to whoever asks next, without another look', async () => {
+test('P23: a refusal found after the response is reported to the next request, without another scan', async () => {
   const fresh = await freshStore()
   const { store } = fresh
   await makeBucket(store, 'bucket', 'locked')
@@ -142,7 +142,7 @@ test('P23: a look that a crash interrupted goes on where it was', async () => {
   }
 })
 
-test('P23: what an interrupted look has seen counts for nothing once the key was enabled', async () => {
+test('P23: an interrupted scan starts over once the key was enabled', async () => {
   const fresh = await killedInALook(8_500)
   const next = await openOn(fresh)
   await next.namedKeys.enable('one')

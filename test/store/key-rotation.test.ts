@@ -53,7 +53,7 @@ test('a rotation that the ledger cannot note does not happen', async () => {
   }
 })
 
-test('a rotation that was noted and not done is completed by the next start, and told once', async () => {
+test('a rotation recorded but not done is completed by the next start and reported once', async () => {
   for (const rotation of ROTATIONS) {
     const ground = await freshStore()
     await assert.rejects((await openOn({ ...ground, disk: failingOnce(ground.disk) })).namedKeys.rotate(rotation))
@@ -99,7 +99,7 @@ test('a crash after the keyring was replaced: the next start rotates nothing', a
   assert.deepEqual(await told(next), [['key rotated', 2]])
 })
 
-test('rotations asked for at the same moment are done one after the other, each told once', async () => {
+test('concurrent rotations run one after another, each reported once', async () => {
   const { store } = await freshStore()
   const versions = await Promise.all([1, 2, 3].map(() => store.namedKeys.rotate({ of: 'service' })))
   assert.deepEqual(versions, [2, 3, 4])

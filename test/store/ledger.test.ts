@@ -144,7 +144,7 @@ test('P31: an empty ledger is one too; a bucket that never was has none', async 
   assert.equal(await faultOf(store.ledger.verify('nowhere')), 'NoSuchBucket')
 })
 
-test('P31: what was changed behind the store is found, by verify, by fsck, and nothing of it gets signed', async () => {
+test('P31: verify and fsck find a tampered ledger, and nothing of it gets signed', async () => {
   const older = new Map<Meta, Buffer>()
   const alter: Readonly<Record<string, (store: Store) => Promise<void>>> = {
     'an entry altered': async ({ context: { meta } }) => {
@@ -248,7 +248,7 @@ test('P31: since when and by whom a version is held', async () => {
   assert.deepEqual(changes, ['hold', 'hold', 'retention', 'hold'])
 })
 
-test('P31: who holds a version is found behind any number of refused deletes and other changes', async () => {
+test('P31: the holder of a version is found behind any number of other entries', async () => {
   const { store, clock } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   const { id } = await put(store, 'bucket', 'key', 'bytes')
@@ -341,7 +341,7 @@ test('P31: lock changes that arrive together share commits, and each is there', 
   })
 })
 
-test('P19 P31: the ledger of the store tells who said that the clock is right, in the same commit', async () => {
+test('P19 P31: the confirmation of the clock is recorded with its actor in the same commit', async () => {
   const { store, clock } = await freshStore()
   const empty = await exported(store, STORE_LEDGER)
   assert.deepEqual([verifyLedger(empty).problem, verifyLedger(empty).entries], [undefined, 0])

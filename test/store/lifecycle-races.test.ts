@@ -21,7 +21,7 @@ import {
   wholeAfter,
 } from './lifecycle-rules.ts'
 
-test('what is due is judged again when it goes: rules and objects may have changed', async () => {
+test('an expiration is decided again at removal: rules and objects may have changed', async () => {
   for (const change of ['overwritten', 'rules gone', 'rule later', 'tags changed', 'bucket gone'] as const) {
     let during: (() => Promise<void>) | undefined
     const { store, clock } = await freshStore(1, meta => ({
@@ -198,7 +198,7 @@ test('P19: a clock that jumped ahead takes nothing away for a day, unless it is 
   }
 })
 
-test('P11, P31: what lifecycle leaves alone because of a lock is no refused delete', async () => {
+test('P11, P31: a version that lifecycle skips because of a lock is not recorded as a refused delete', async () => {
   const { store, clock } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   await store.objects.put({ bucket: 'bucket', key: 'a', owner: OWNER, body: [Buffer.from('x')], lock: held })

@@ -224,7 +224,7 @@ test('ListObjectVersions: a page goes on behind a version that was removed meanw
   assert.equal(await faultOf(after('garbage')), 'InvalidArgument')
 })
 
-test('ListObjectVersions: what lies behind a null version that is gone is listed', async () => {
+test('ListObjectVersions: versions older than a removed null version are listed', async () => {
   const { store } = await freshStore()
   await makeBucket(store, bucket, 'on')
   const ids = [(await put(store, bucket, 'key', '1')).id, (await put(store, bucket, 'key', '2')).id]

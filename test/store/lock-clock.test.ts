@@ -116,7 +116,7 @@ test('P19: the mark does not follow a jump, however often it is written', async 
   assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
 })
 
-test('P19: what one process confirms counts for the others', async () => {
+test('P19: a clock confirmed by one process is valid in the others', async () => {
   const ground = await freshStore()
   const { clock } = ground
   const other = await openOn(ground)
@@ -144,7 +144,7 @@ test('P19: a clock that was ahead and is confirmed where it belongs lets no othe
   }
 })
 
-test('P19: a jump is told once, and again when it comes again', async () => {
+test('P19: a clock jump is reported once per jump', async () => {
   const { store, clock } = await freshStore()
   const told: number[] = []
   const marker = new ClockCheckpointer(store.context, state => told.push(state.clock - state.lockTime))

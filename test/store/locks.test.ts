@@ -150,7 +150,7 @@ test('R38, R41, P16: hold and retention know nothing of each other', async () =>
   await removeWith(store, id, false)
 })
 
-test('P25, R113: no locks without a bucket for them, and that is said before anything else', async () => {
+test('P25, R113: locks in a bucket without object lock are refused before anything else', async () => {
   const { store, clock } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const retention = { mode: 'governance', until: clock.now() + 1000 } as const
@@ -210,7 +210,7 @@ test('P27: a copy does not carry the locks of its source, and leaves them there'
   assert.equal((await store.objects.head({ ...at, versionId: id })).lock.hold, true)
 })
 
-test('P22 P32: what is held is listed with the digest of its bytes, which no maintenance changes', async () => {
+test('P22 P32: held versions are listed with the digest of their bytes, which no maintenance changes', async () => {
   const { store } = await freshStore()
   const id = await lockedVersion(store, { hold: true })
   const lock = { hold: true, retention: undefined }

@@ -71,7 +71,7 @@ test('a pass makes two engines equal, whatever the target had, and a second one 
   assert.deepEqual(await copyRecords(source, target, () => {}), { records: 2000, written: 0, removed: 0 })
 })
 
-test('the keys that a pass changes are told, and a lost write among them is noticed', async () => {
+test('a pass reports the keys it changed, and a lost write among them is detected', async () => {
   const [source, target] = [await openMemoryMeta(), await openMemoryMeta()]
   const [same, wanted, stale] = ['o-same', 'o-wanted', 'o-stale'].map(text => Buffer.from(text))
   for (const [meta, keys] of [

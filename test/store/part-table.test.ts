@@ -17,7 +17,7 @@ import { freshStore } from './fixture.ts'
 /** Part numbers page by page, with a gap; each part is as long as its number. */
 const PAGES = [[1, 2], [5, 7], [8]] as const
 
-test('R90: a content from before it said what the checksums of its parts are is read', async () => {
+test('R90: contents of the format without part checksums are read', async () => {
   const now = { referenceCount: 2, size: 3, depth: 1, pages: [{ start: 0, firstPart: 1, parts: 1 }], sums: 'CRC32' }
   const { sums: _sums, ...old } = now
   const page = struct<ContentPage>({ start: uint, firstPart: uint, parts: uint })

@@ -148,7 +148,7 @@ test('the volume that a process appends to is left alone while it lives, and com
   await assertWhole(upkeeper)
 })
 
-test('what a process left without a name is swept once it is dead, and not before', async () => {
+test('unnamed bytes of a process are swept once it is dead, and not before', async () => {
   const { worker, upkeeper, bury } = await pair()
   const { context } = worker
   context.drafts.enter()

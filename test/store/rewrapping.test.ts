@@ -72,7 +72,7 @@ async function filled(store: Store): Promise<void> {
   await store.uploads.create({ ...upload, encryption: { by: 'service' } })
 }
 
-test('P31: after rotations all keys are wrapped anew, nothing else changes, and the ledger says so', async () => {
+test('P31: rewrapping after rotations changes the wrapped keys alone and is recorded in the ledger', async () => {
   const { store } = await freshStore()
   await filled(store)
   const before = await everything(store)
@@ -99,7 +99,7 @@ test('P31: after rotations all keys are wrapped anew, nothing else changes, and 
   await assertWhole(store)
 })
 
-test('P23: what is under a key that is disabled stays as it is, and is counted', async () => {
+test('P23: contents under a disabled key are not rewrapped, and are counted', async () => {
   const { store } = await freshStore()
   await filled(store)
   await store.namedKeys.disable('other')

@@ -99,7 +99,7 @@ test('a folder from before there were counters is counted in the background, whi
     })
   }))
 
-test('what an older version of the program did in between is counted again', () =>
+test('usage changed by an older program version is counted again', () =>
   withFolder(async folder => {
     await inFolder(folder, async ({ store }) => {
       await makeBucket(store, 'box')

@@ -79,7 +79,7 @@ for (const { name, run } of DRIVERS) {
     }))
 }
 
-test('what counts: objects, versions, markers, bytes of both, open uploads and their parts', async () => {
+test('usage counts objects, versions, markers, bytes of both, open uploads and their parts', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'box', 'on')
   const at = { bucket: 'box', key: 'k', owner: 'owner' }

@@ -29,7 +29,7 @@ test('a worker of an owner that has lost the folder is refused', async () => {
   })
 })
 
-test('whoever takes a folder over waits until the last worker of the one before has ended', async () => {
+test('a new owner waits until the last worker of the previous owner has ended', async () => {
   await withFolder(async folder => {
     const meta = await openMemoryMeta()
     const before = await takeOwnership(folder, meta, realDisk, systemRandom)

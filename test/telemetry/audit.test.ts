@@ -179,7 +179,7 @@ for (const { lines, options } of [audited()]) {
   )
 }
 
-test('a line that cannot be written is counted and told once; requests go on', () => {
+test('an audit line that cannot be written is counted and reported once; requests go on', () => {
   const told: unknown[] = []
   let isFull = true
   const write = (): void => {

@@ -148,7 +148,7 @@ test('sampling: the client decides for its trace, a share of the others is kept'
     assert.equal(await sent({ byParent: false, ratio: 1 }, '00'), 2)
   }))
 
-test('a collector that refuses costs spans, not requests; it is told once', () =>
+test('a collector that refuses costs spans, not requests; the failure is logged once', () =>
   withCollector(async collector => {
     collector.status = 503
     await withTraces(collector.url, async ({ s3, told, counts, settled }) => {

@@ -55,7 +55,7 @@ test('port 0: all workers share the port that one ready line tells', () =>
     }),
   ))
 
-test('promise (c): what one worker has acknowledged, every worker reads and lists from then on', () =>
+test('promise (c): a write that one worker acknowledged is read and listed by every worker from then on', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
       const clients = Array.from({ length: CONNECTIONS_OF_BOTH }, () => program.client())
@@ -208,7 +208,7 @@ test('workers that end as soon as they start end the server, with a line that sa
     }),
   ))
 
-test('whoever kills workers again and again, each soon after its start, does not end the server', () =>
+test('workers killed again and again soon after their start do not end the server', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
       assert.equal((await put(program.client(), 'kept', 'x')).status, 200)

@@ -35,7 +35,7 @@ test('a worker that stood still when its supervisor was killed keeps others out 
 
 const SILENCE_FLAGS = ['--worker-timeout', '5', '--console', '127.0.0.1:0', '--metrics-public']
 
-test('a worker that stands still is told of, ended and replaced by its supervisor', () =>
+test('a worker that hangs is reported, ended and replaced by its supervisor', () =>
   withFolder(folder =>
     withProgram(
       folder,
@@ -102,7 +102,7 @@ test('stopping a server does not wait for a worker that stands still', () =>
     assert.match(program.errors, /has not responded|is stopped by a signal/)
   }))
 
-test('what doctor says about workers, by what the server measures', () => {
+test('doctor reports workers by the metrics of the server', () => {
   const said = (silence: number | undefined, ended: number) => {
     const lines = silence === undefined ? [] : [`holdfast_worker_silence_seconds ${silence}`]
     const [finding] = workerFindings([...lines, `holdfast_workers_unresponsive_total ${ended}`, ''].join('\n'))

@@ -184,7 +184,7 @@ test('a key that is disabled here is refused by the workers from then on, and go
     }
   }))
 
-test('what a killed worker left without a name is swept, and its volumes can be compacted', () =>
+test('unnamed bytes of a killed worker are swept, and its volumes can be compacted', () =>
   supervised(async ({ store, crew, client, port, kill }) => {
     const [dead, alive] = [payload(100_000, 1), payload(100_000, 2)]
     assert.equal(await put(client, 'dead', dead), 200)

@@ -50,7 +50,7 @@ test('a server that does not know a question will not know it later; one that is
   ])
 })
 
-test('what stands on two pages of a listing is there once, whatever kind of listing it is', async () => {
+test('an entry on two pages of a listing is reported once, in every kind of listing', async () => {
   const version = (key: string, id: string): string =>
     `<Version><Key>${key}</Key><VersionId>${id}</VersionId><Size>1</Size><ETag>"e"</ETag></Version>`
   const page = (isLast: boolean, inside: string): string =>

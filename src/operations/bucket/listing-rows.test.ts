@@ -45,7 +45,7 @@ test('A80: no text of an object breaks out of its row', () => {
   assert.equal(versionRow(evil('key'), marker, owner), `<DeleteMarker>${name}${changed}${OWNER}</DeleteMarker>`)
 })
 
-test('what an object does not have, its row does not show; what the one before had is not its own', () => {
+test('a row shows only attributes of its own object, none of the row before', () => {
   const owner = ownerRows(named(undefined))
   objectRow('a', version, owner)
   const bare = { ...version, checksum: undefined, storageClass: undefined, owner: 'o', etag: 'e', size: 0 }

@@ -202,7 +202,7 @@ test('R106: setting the ACL of an object of the own account also takes the right
   assert.equal(may(rootOf(OTHER), 'PutObjectAcl', granted), true)
 })
 
-test('R99: whoever began an upload may end it, unless it is denied', () => {
+test('R99: the initiator of an upload may end it, unless a policy denies that', () => {
   const began = { isInitiator: true }
   assert.equal(may(userOf(OTHER), 'AbortMultipartUpload', began), true)
   assert.equal(may(userOf(OTHER), 'AbortMultipartUpload'), false)
@@ -250,7 +250,7 @@ test('A35: names that only look alike are other names', () => {
   assert.equal(may(ANYONE, 'GetObject', { facts }), false)
 })
 
-test('A35: what the request claims about its caller, the bucket or the object’s tags does not count', () => {
+test('A35: request headers cannot forge condition keys about caller, bucket or object tags', () => {
   const forged = new Map([
     ['username', ['boss']],
     ['principalarn', [`arn:svc:iam::${OWNER.accountId}:root`]],

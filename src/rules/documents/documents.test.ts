@@ -41,7 +41,7 @@ test('G16 CORS: the first rule that matches decides', () => {
   assert.equal(matchingRule([second!, first!], request)?.anyOrigin, false)
 })
 
-test('R22: what was read of an encryption is read again from what is stored', () => {
+test('R22: a stored encryption configuration is read back as it was parsed', () => {
   for (const algorithm of ['AES256', 'verenc', 'aws:kms', 'aws:kms:dsse']) {
     const read = readBucketEncryption(
       parseXml(
