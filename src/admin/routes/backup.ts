@@ -2,6 +2,7 @@
 import { Fault } from '../../model/faults.ts'
 import { body, path } from '../input.ts'
 import { type ByteStream, route } from '../route.ts'
+import { COUNT, objectOf, oneOfWords, TIME, YES_OR_NO } from '../schemas.ts'
 
 const CONTENT_TYPE = 'application/octet-stream'
 const IDS_MAX = 1000
@@ -27,6 +28,13 @@ export const GetBackup = route({
   summary: 'Get the progress of the backup that a client is taking',
   permission: 'admin',
   input: {},
+  answer: objectOf({
+    running: YES_OR_NO,
+    'takenAt?': TIME,
+    'phase?': oneOfWords('records', 'blobs'),
+    'sentBytes?': COUNT,
+    'idleSeconds?': COUNT,
+  }),
   run: async ctx => ({ running: ctx.backups.progress !== undefined, ...ctx.backups.progress }),
 })
 

@@ -6,6 +6,7 @@ import type { Actor } from '../../model/ledger.ts'
 import { anyText, path, positiveInteger, query, textField } from '../input.ts'
 import { isPermitted, requirePermission } from '../permitted.ts'
 import { type AdminContext, route } from '../route.ts'
+import { COUNT, listOf, objectOf, oneOfWords, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
 
 const PAGE_MAX = 1000
 const PAGE_DEFAULT = 100
@@ -53,6 +54,25 @@ export const ListHeldVersions = route({
     after: query(textField, 'The cursor that the page before returned as next'),
     limit: query(positiveInteger, `${PAGE_MAX} at most, ${PAGE_DEFAULT} when absent`),
   },
+  answer: objectOf({
+    versions: listOf(
+      objectOf({
+        key: TEXT,
+        versionId: TEXT,
+        size: COUNT,
+        lastModified: TIME,
+        latest: YES_OR_NO,
+        hold: YES_OR_NO,
+        'heldSince?': objectOf({
+          time: TIME,
+          by: objectOf({ account: TEXT, 'user?': TEXT, 'accessKey?': TEXT }),
+          sequence: COUNT,
+        }),
+        'retention?': objectOf({ mode: oneOfWords('governance', 'compliance'), until: TIME, inForce: YES_OR_NO }),
+      }),
+    ),
+    'next?': TEXT,
+  }),
   async run(ctx, { bucket, prefix = '', after, limit = PAGE_DEFAULT }) {
     if (after !== undefined && !isLockCursor(after)) {
       throw new Fault('InvalidArgument', { ArgumentName: 'after', reason: 'after is not a cursor of this list' })

@@ -10,6 +10,7 @@ import { mayRemove } from '../../rules/lock.ts'
 import { anyText, optionalField, path, positiveInteger } from '../input.ts'
 import { requirePermission } from '../permitted.ts'
 import { type AdminContext, route } from '../route.ts'
+import { COUNT, listOf, objectOf, oneOfWords, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
 
 const DAY_MS = 86_400_000
 const DAYS_MAX = 36_500
@@ -37,7 +38,15 @@ function isLocked(found: LifecycleCandidate, { versioning }: Bucket, at: number)
   return mayRemove(lock, at, false) !== undefined
 }
 
-function actionOf({ what }: LifecycleCandidate, { versioning }: Bucket) {
+const ACTIONS = [
+  'delete object',
+  'add delete marker',
+  'remove version',
+  'remove delete marker',
+  'abort upload',
+] as const
+
+function actionOf({ what }: LifecycleCandidate, { versioning }: Bucket): (typeof ACTIONS)[number] {
   if (what === 'upload') return 'abort upload'
   if (what === 'current') return versioning === 'off' ? 'delete object' : 'add delete marker'
   return what === 'lone marker' ? 'remove delete marker' : 'remove version'
@@ -95,6 +104,23 @@ export const PreviewLifecycle = route({
     document: optionalField(anyText, 'The rules as XML; those in force when absent'),
     days: optionalField(positiveInteger, `In so many days, ${DAYS_MAX} at most; now when absent`),
   },
+  answer: objectOf({
+    at: TIME,
+    actions: listOf(
+      objectOf({
+        action: oneOfWords(...ACTIONS),
+        key: TEXT,
+        'versionId?': TEXT,
+        'uploadId?': TEXT,
+        'size?': COUNT,
+        rule: TEXT,
+        due: TIME,
+        locked: { ...YES_OR_NO, description: 'A lock keeps it' },
+      }),
+    ),
+    totals: objectOf({ actions: COUNT, bytes: COUNT, locked: COUNT }),
+    complete: { ...YES_OR_NO, description: `False when more than ${RECORDS_MAX} records would have to be read` },
+  }),
   async run(ctx, { bucket: name, document, days = 0 }) {
     if (days > DAYS_MAX) throw new Fault('InvalidArgument', { ArgumentName: 'days', reason: `${DAYS_MAX} at most` })
     const bucket = await ctx.store.buckets.get(name)

@@ -2,6 +2,7 @@
 import { body, booleanField, optionalField, path, positiveInteger, query, textField } from '../input.ts'
 import { explainTo } from '../permitted.ts'
 import { type LineStream, route } from '../route.ts'
+import { COUNT, EXPLANATION, listOf, objectOf, TEXT } from '../schemas.ts'
 
 export const Explain = route({
   name: 'Explain',
@@ -17,6 +18,7 @@ export const Explain = route({
     versionId: optionalField(textField, 'Version of the request'),
     bypass: optionalField(booleanField, 'The request asks to bypass governance retention'),
   },
+  answer: EXPLANATION,
   run: (ctx, { as, ...question }) => explainTo(ctx, as, question),
 })
 
@@ -55,6 +57,7 @@ export const ListLedgerEntries = route({
     after: query(positiveInteger, 'Only entries after this sequence number'),
     limit: query(positiveInteger, `${LINES_MAX} at most`),
   },
+  answer: objectOf({ header: TEXT, lines: listOf(TEXT), closing: TEXT, entries: COUNT }),
   run: (ctx, { bucket: name, after = 0, limit = LINES_MAX }) =>
     ctx.store.ledger.page(name, after, Math.min(limit, LINES_MAX)),
 })
@@ -75,6 +78,7 @@ export const ListLedgers = route({
   path: '/v1/ledgers',
   summary: 'List the ledgers, which outlive their buckets, and the key that signs them',
   permission: 'admin',
+  answer: objectOf({ publicKey: TEXT, buckets: listOf(TEXT) }),
   input: {},
   async run(ctx) {
     const buckets: string[] = []

@@ -1,7 +1,8 @@
 /** Routes of the metrics: in the Prometheus text format, and as JSON. */
 import { exposition, isPublicFamily, type Sample } from '../../telemetry/families.ts'
-import { query, textField } from '../input.ts'
+import { query, textField, textMap } from '../input.ts'
 import { type AdminContext, type LineStream, route } from '../route.ts'
+import { DECIMAL, listOf, objectOf, TEXT, TIME } from '../schemas.ts'
 
 type Extent = 'everything' | 'without names'
 
@@ -34,6 +35,10 @@ export const GetMetricSamples = route({
   summary: 'Get the metrics as JSON; with a prefix, only families whose names begin with it',
   permission: 'admin',
   input: { prefix: query(textField, 'For example holdfast_requests; several are separated by commas') },
+  answer: objectOf({
+    time: TIME,
+    samples: listOf(objectOf({ name: TEXT, labels: textMap.schema, value: DECIMAL })),
+  }),
   async run(ctx, { prefix = '' }) {
     const prefixes = prefix.split(',')
     const samples = await ctx.collectMetrics()

@@ -1,6 +1,7 @@
 /** Routes of the server itself. */
 import { parseRecordKey } from '../../store/commit/record-keys.ts'
 import { route } from '../route.ts'
+import { COUNT, DECIMAL, listOf, objectOf, SCRUB, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
 
 export const GetServer = route({
   name: 'GetServer',
@@ -8,6 +9,21 @@ export const GetServer = route({
   path: '/v1/server',
   summary: 'Get facts about the server',
   permission: 'admin',
+  answer: objectOf({
+    version: TEXT,
+    runtime: TEXT,
+    'startedAt?': TIME,
+    'uptimeSeconds?': COUNT,
+    'ready?': YES_OR_NO,
+    'certificateExpiresAt?': TIME,
+    filesystems: listOf(
+      objectOf({ folder: TEXT, totalBytes: COUNT, freeBytes: COUNT, files: COUNT, freeFiles: COUNT }),
+    ),
+    region: TEXT,
+    now: TIME,
+    accounts: COUNT,
+    buckets: COUNT,
+  }),
   input: {},
   async run(ctx) {
     const [accounts, buckets] = [await ctx.accounts.list(), await ctx.store.buckets.list()]
@@ -35,6 +51,12 @@ export const GetDamage = route({
   path: '/v1/damage',
   summary: 'Get damage with the objects it affects: found by the last scrub, and records lost from the metadata',
   permission: 'admin',
+  answer: objectOf({
+    scrub: SCRUB,
+    lostRecords: COUNT,
+    lost: listOf(objectOf({ kind: TEXT, 'bucket?': TEXT, 'key?': TEXT, 'record?': TEXT })),
+    incompleteKinds: listOf(TEXT),
+  }),
   input: {},
   async run(ctx) {
     const { keys, more } = ctx.store.context.losses.known
@@ -53,6 +75,18 @@ export const ListProcesses = route({
   path: '/v1/processes',
   summary: 'List the processes that serve requests',
   permission: 'admin',
+  answer: objectOf({
+    processes: listOf(
+      objectOf({
+        pid: COUNT,
+        startedAt: TIME,
+        listening: YES_OR_NO,
+        'residentBytes?': COUNT,
+        'cpuSeconds?': DECIMAL,
+        'requestsInFlight?': COUNT,
+      }),
+    ),
+  }),
   input: {},
   run: async ctx => ({ processes: (await ctx.inspection?.processes()) ?? [] }),
 })
@@ -63,6 +97,7 @@ export const GetSettings = route({
   path: '/v1/settings',
   summary: 'Get the settings that the server runs with, without secrets',
   permission: 'admin',
+  answer: objectOf({ settings: { type: 'object' } }),
   input: {},
   run: async ctx => ({ settings: ctx.inspection?.settings ?? {} }),
 })
@@ -73,6 +108,7 @@ export const GetScrub = route({
   path: '/v1/scrub',
   summary: 'Get the progress and findings of the last scrub round',
   permission: 'admin',
+  answer: SCRUB,
   input: {},
   run: async ctx => ctx.scrub.state,
 })
@@ -83,6 +119,7 @@ export const StartScrub = route({
   path: '/v1/scrub',
   summary: 'Start a scrub, which checks all stored data against its checksums; one round at a time',
   permission: 'admin',
+  answer: SCRUB,
   status: 202,
   input: {},
   run: async ctx => ctx.scrub.start(),

@@ -18,6 +18,7 @@ import {
 } from '../input.ts'
 import { explainTo } from '../permitted.ts'
 import { type AdminContext, route } from '../route.ts'
+import { EXPLANATION, listOf, objectOf, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
 
 const PRESIGNED_MAX = 1000
 const QUESTIONS_MAX = 100
@@ -27,39 +28,18 @@ const SECONDS_MAX = 604_800
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-const TEXT: Schema = { type: 'string' }
-const TIME: Schema = { type: 'string', format: 'date-time' }
-
-const SESSION = {
-  type: 'object',
-  required: [
-    'accessKey',
-    'account',
-    'administrator',
-    'startedAt',
-    'idleEndsAt',
-    'endsAt',
-    'objectUrl',
-    'region',
-    'version',
-  ],
-  properties: {
-    accessKey: TEXT,
-    account: {
-      type: 'object',
-      required: ['accountId', 'displayName'],
-      properties: { accountId: TEXT, displayName: TEXT },
-    },
-    user: { ...TEXT, description: 'Absent for a key of the account itself' },
-    administrator: { type: 'boolean' },
-    startedAt: TIME,
-    idleEndsAt: { ...TIME, description: 'The session ends then unless it is used before' },
-    endsAt: { ...TIME, description: 'The session ends then at the latest' },
-    objectUrl: { ...TEXT, description: 'Where the browser reaches the object API' },
-    region: TEXT,
-    version: TEXT,
-  },
-} satisfies Schema
+const SESSION: Readonly<Record<string, Schema>> = {
+  accessKey: TEXT,
+  account: objectOf({ accountId: TEXT, displayName: TEXT }),
+  'user?': { ...TEXT, description: 'Absent for a key of the account itself' },
+  administrator: YES_OR_NO,
+  startedAt: TIME,
+  idleEndsAt: { ...TIME, description: 'The session ends then unless it is used before' },
+  endsAt: { ...TIME, description: 'The session ends then at the latest' },
+  objectUrl: { ...TEXT, description: 'Where the browser reaches the object API' },
+  region: TEXT,
+  version: TEXT,
+}
 
 /** The session as its holder sees it. */
 export async function sessionShown(ctx: AdminContext) {
@@ -92,11 +72,7 @@ export const SignIn = route({
   summary: 'Begin a session: sets its cookie and returns its token',
   permission: 'sign-in',
   status: 201,
-  answer: {
-    ...SESSION,
-    required: ['token', ...SESSION.required],
-    properties: { token: TEXT, ...SESSION.properties },
-  },
+  answer: objectOf({ token: TEXT, ...SESSION }),
   input: { accessKey: body(textField, 'The access key'), secretKey: body(textField, 'Its secret key') },
   run: onlyOverHttp,
 })
@@ -118,7 +94,7 @@ export const GetSession = route({
   path: '/v1/session',
   summary: 'Get the identity and the end of the session',
   permission: 'signed-in',
-  answer: SESSION,
+  answer: objectOf(SESSION),
   input: {},
   run: sessionShown,
 })
@@ -184,20 +160,7 @@ export const PresignRequests = route({
   summary: 'Presign requests to the object API in the name of the caller, who is authorized when they are sent',
   permission: 'signed-in',
   input: { requests: body(listField(PRESIGNED, PRESIGNED_MAX), 'The requests, in the dialect of S3') },
-  answer: {
-    type: 'object',
-    required: ['requests'],
-    properties: {
-      requests: {
-        type: 'array',
-        items: {
-          type: 'object',
-          required: ['method', 'url', 'headers'],
-          properties: { method: TEXT, url: TEXT, headers: textMap.schema },
-        },
-      },
-    },
-  },
+  answer: objectOf({ requests: listOf(objectOf({ method: TEXT, url: TEXT, headers: textMap.schema })) }),
   async run(ctx, { requests }) {
     const { objectUrl: origin } = ctx
     const key = await ctx.identities.findCredential(ctx.caller.accessKey)
@@ -221,20 +184,7 @@ export const GetPermissions = route({
   summary: 'Tell for each question whether the caller may do that, and why',
   permission: 'signed-in',
   input: { questions: body(listField(QUESTION, QUESTIONS_MAX), 'What the caller would do') },
-  answer: {
-    type: 'object',
-    required: ['answers'],
-    properties: {
-      answers: {
-        type: 'array',
-        items: {
-          type: 'object',
-          required: ['verdict', 'text'],
-          properties: { verdict: { type: 'string', enum: ['allowed', 'refused', 'depends'] }, text: TEXT },
-        },
-      },
-    },
-  },
+  answer: objectOf({ answers: listOf(EXPLANATION) }),
   async run(ctx, { questions }) {
     const answers: object[] = []
     for (const question of questions) answers.push(await explainTo(ctx, ctx.caller.accessKey, question))

@@ -1,0 +1,75 @@
+/** Answers are as the API description says: the console's client is generated from it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ADMIN_ROUTES } from '../../src/admin/index.ts'
+import type { Schema } from '../../src/admin/input.ts'
+import { put } from '../store/fixture.ts'
+import { signedInPage } from './console-fixture.ts'
+import { withConsole } from './fixture.ts'
+
+/** Where a value differs from its schema; properties that are not described count as differences. */
+function differences(schema: Schema, value: unknown, at = ''): string[] {
+  if (value === null) return schema.nullable === true ? [] : [`${at} is null`]
+  if (schema.type === 'array') {
+    if (!Array.isArray(value)) return [`${at} is no list`]
+    return value.flatMap((one, i) => differences(schema.items ?? {}, one, `${at}[${i}]`))
+  }
+  if (schema.type === 'object') {
+    if (typeof value !== 'object' || Array.isArray(value)) return [`${at} is no object`]
+    const { properties, required = [] } = schema
+    if (properties === undefined) return []
+    const missing = required.filter(name => !(name in (value as object))).map(name => `${at}.${name} is missing`)
+    const more = Object.entries(value as object).flatMap(([name, one]) => {
+      const described = properties[name]
+      return described === undefined ? [`${at}.${name} is not described`] : differences(described, one, `${at}.${name}`)
+    })
+    return [...missing, ...more]
+  }
+  if (schema.enum !== undefined) return schema.enum.includes(value as string) ? [] : [`${at} is ${value}`]
+  const type = schema.type === 'integer' ? 'number' : schema.type
+  return typeof value === type ? [] : [`${at} is no ${type}`]
+}
+
+const BUCKET = { bucket: 'kept' }
+const RULE = '<ID>r</ID><Filter/><Status>Enabled</Status><Expiration><Days>1</Days></Expiration>'
+const DOCUMENT = `<LifecycleConfiguration><Rule>${RULE}</Rule></LifecycleConfiguration>`
+const QUESTION = { action: 's3:ListBucket', ...BUCKET }
+const REMOVAL = { action: 's3:DeleteObject', ...BUCKET, key: 'a' }
+
+/** The bodies of routes that take one. */
+const BODIES: Readonly<Record<string, object>> = {
+  Explain: { ...QUESTION, as: 'AKROOT' },
+  GetPermissions: { questions: [QUESTION, REMOVAL] },
+  PresignRequests: { requests: [{ method: 'GET', ...BUCKET, headers: { 'x-amz-meta-a': 'b' } }] },
+  PreviewLifecycle: { document: DOCUMENT, days: 3 },
+  SignIn: { accessKey: 'AKROOT', secretKey: 'the-secret-of-the-root' },
+}
+
+test('every described answer has the properties that its description names, and no others', () => {
+  const startedAt = new Date(0).toISOString()
+  const one = { pid: 1, startedAt, listening: true, residentBytes: 1, cpuSeconds: 0.5, requestsInFlight: 0 }
+  const inspection = { processes: async () => [one], settings: {} }
+  return withConsole(
+    async consoled => {
+      const { parts, ask } = consoled
+      await ask({ method: 'POST', path: '/v1/buckets', body: { name: 'kept', lock: true } })
+      const { id } = await put(parts.store, 'kept', 'a', 'a')
+      await parts.store.objects.setHold({ bucket: 'kept', key: 'a', versionId: id }, true)
+      const until = consoled.clock.now() + 1
+      await parts.store.objects.setRetention({ bucket: 'kept', key: 'a', versionId: id }, { mode: 'governance', until })
+      const page = await signedInPage(consoled)
+      const described = ADMIN_ROUTES.routes.filter(({ answer }) => answer !== undefined)
+      assert(described.length >= 15)
+      // Last, since it ends the session of the page.
+      described.sort((a, b) => Number(a.name === 'SignIn') - Number(b.name === 'SignIn'))
+      for (const { name, method, path, answer } of described) {
+        const body = BODIES[name]
+        const sent = { method, path: path.replace('{bucket}', 'kept'), ...(body === undefined ? {} : { body }) }
+        const { status, text, json } = await page.ask(sent)
+        assert(status < 300, `${name}: ${text}`)
+        assert.deepEqual(differences(answer!, json()), [], name)
+      }
+    },
+    { inspection },
+  )
+})
