@@ -2,10 +2,10 @@ import type { Disk } from '../lib/disk.ts'
 import { DiskFull } from './blobs.ts'
 
 /** Free space is queried again after this many bytes or writes, not for every small blob. */
-const BYTES_BETWEEN_ASKS = 16 * 2 ** 20
-const WRITES_BETWEEN_ASKS = 256
+const BYTES_BETWEEN_QUERIES = 16 * 2 ** 20
+const WRITES_BETWEEN_QUERIES = 256
 /** With this much to spare the result is not awaited: a writer that waits misses the sync of its batch. */
-const AMPLE_BYTES = 16 * BYTES_BETWEEN_ASKS
+const AMPLE_BYTES = 16 * BYTES_BETWEEN_QUERIES
 
 /**
  * Keeps a reserve free on the filesystem, so that a full disk refuses writes before they begin and deletions still have
@@ -19,7 +19,7 @@ export class Space {
   #spare = 0
   #bytesLeft = 0
   #writesLeft = 0
-  #asking: Promise<void> | undefined
+  #querying: Promise<void> | undefined
 
   constructor(disk: Disk, folder: string, reserveBytes: number) {
     this.#disk = disk
@@ -33,22 +33,22 @@ export class Space {
     this.#writesLeft--
     this.#bytesLeft -= bytes
     if (this.#writesLeft >= 0 && this.#bytesLeft >= 0) return undefined
-    const asking = this.#ask()
-    if (this.#spare < AMPLE_BYTES) return this.#decide(asking, bytes)
-    asking.catch(() => {})
+    const querying = this.#query()
+    if (this.#spare < AMPLE_BYTES) return this.#decide(querying, bytes)
+    querying.catch(() => {})
     return undefined
   }
 
-  async #decide(asking: Promise<void>, bytes: number): Promise<void> {
-    await asking
+  async #decide(querying: Promise<void>, bytes: number): Promise<void> {
+    await querying
     if (this.#spare < bytes) throw new DiskFull()
   }
 
-  #ask(): Promise<void> {
-    this.#asking ??= this.#refresh().finally(() => {
-      this.#asking = undefined
+  #query(): Promise<void> {
+    this.#querying ??= this.#refresh().finally(() => {
+      this.#querying = undefined
     })
-    return this.#asking
+    return this.#querying
   }
 
   async #refresh(): Promise<void> {
@@ -59,8 +59,8 @@ export class Space {
       // If the query failed, no space is assumed, and the next writer waits for a new one.
       this.#spare = free - this.#reserveBytes
     }
-    this.#bytesLeft = Math.min(this.#spare, BYTES_BETWEEN_ASKS)
+    this.#bytesLeft = Math.min(this.#spare, BYTES_BETWEEN_QUERIES)
     // Below the reserve every write queries, so that the first one after space was freed succeeds.
-    this.#writesLeft = this.#spare < 0 ? 0 : WRITES_BETWEEN_ASKS
+    this.#writesLeft = this.#spare < 0 ? 0 : WRITES_BETWEEN_QUERIES
   }
 }

@@ -9,12 +9,12 @@ export class Heartbeat<M> {
   readonly #pending = new Map<M, number>()
 
   /** Sends a heartbeat to members without a pending one; returns those that missed too many, each once. */
-  step(members: Iterable<M>, ask: (member: M) => void): M[] {
+  step(members: Iterable<M>, ping: (member: M) => void): M[] {
     const unresponsive: M[] = []
     for (const member of members) {
       const missed = this.#pending.get(member)
       this.#pending.set(member, missed === undefined ? 0 : missed + 1)
-      if (missed === undefined) ask(member)
+      if (missed === undefined) ping(member)
       else if (missed + 1 === MISSED_BEATS_MAX) unresponsive.push(member)
     }
     return unresponsive

@@ -74,7 +74,7 @@ export class WorkerPool implements PeerProcesses {
   #ending = false
 
   epoch(of: EpochKind): Epoch {
-    const { missing } = this.#ask(number => ({ do: 'drain', of, number }))
+    const { missing } = this.#broadcast(number => ({ do: 'drain', of, number }))
     return { hasPassed: () => missing.size === 0 }
   }
 
@@ -93,14 +93,14 @@ export class WorkerPool implements PeerProcesses {
 
   #askAll(message: (number: number) => ToWorker): Promise<void> {
     return new Promise(resolve => {
-      const broadcast = this.#ask(message)
+      const broadcast = this.#broadcast(message)
       if (broadcast.missing.size === 0) resolve()
       else broadcast.answered = resolve
     })
   }
 
   /** Every assigned worker replies or exits; one that starts later finds the new state. */
-  #ask(message: (number: number) => ToWorker): Broadcast {
+  #broadcast(message: (number: number) => ToWorker): Broadcast {
     const number = ++this.#lastBroadcast
     const broadcast: Broadcast = { missing: new Set([...this.#workers].filter(({ isAssigned }) => isAssigned)) }
     if (broadcast.missing.size > 0) this.#broadcasts.set(number, broadcast)
@@ -111,7 +111,7 @@ export class WorkerPool implements PeerProcesses {
   /** Samples of all workers. One that does not reply in time contributes its last samples. */
   async samples(): Promise<Sample[]> {
     await new Promise<void>(resolve => {
-      const broadcast = this.#ask(number => ({ do: 'metrics', number }))
+      const broadcast = this.#broadcast(number => ({ do: 'metrics', number }))
       if (broadcast.missing.size === 0) return resolve()
       const timer = setTimeout(resolve, METRICS_WAIT_MS_MAX)
       broadcast.answered = () => {

@@ -113,7 +113,7 @@ test('garbage is freed only when no gateway reads it any more', { skip }, () =>
       for await (const _ of one.store.context.blobs.solos()) count++
       return count
     }
-    const barrier = one.membership!.ask('drafts')
+    const barrier = one.membership!.raiseBarrier('drafts')
     for (let i = 0; i < 20; i++) await reclaimer.step()
     await until(one, () => barrier.hasPassed())
     await runUntilIdle(reclaimer)

@@ -25,7 +25,7 @@ export class RadosDisk implements Disk {
   readonly #tails: ObjectNamespace
   readonly #clock: Clock
   #capacity: Promise<BlobCapacity> | undefined
-  #askedAt = 0
+  #measuredAt = 0
   #freeBytes: number | undefined
 
   constructor(pool: ObjectPool, namespace: string, clock: Clock = systemClock) {
@@ -76,8 +76,8 @@ export class RadosDisk implements Disk {
   }
 
   capacity(): Promise<BlobCapacity> {
-    if (this.#capacity === undefined || this.#clock.elapsed() - this.#askedAt > CAPACITY_MS) {
-      this.#askedAt = this.#clock.elapsed()
+    if (this.#capacity === undefined || this.#clock.elapsed() - this.#measuredAt > CAPACITY_MS) {
+      this.#measuredAt = this.#clock.elapsed()
       this.#capacity = this.#pool.capacity()
     }
     return this.#capacity

@@ -64,15 +64,15 @@ export async function lockOf(
   name: VersionName,
   responseHeaders: NeutralHeaders,
 ): Promise<SourceLock> {
-  const toldHold = responseHeaders.get(':object-lock-legal-hold')
-  const toldMode = responseHeaders.get(':object-lock-mode')
-  let hold = toldHold === 'ON'
-  if (toldHold === undefined) {
+  const holdHeader = responseHeaders.get(':object-lock-legal-hold')
+  const modeHeader = responseHeaders.get(':object-lock-mode')
+  let hold = holdHeader === 'ON'
+  if (holdHeader === undefined) {
     const document = await lockDocument(client, name, 'legal-hold')
     hold = document !== undefined && childText(document, 'Status')?.trim() === 'ON'
   }
-  if (toldMode !== undefined) {
-    return { hold, retention: retentionOf(toldMode, responseHeaders.get(':object-lock-retain-until-date')) }
+  if (modeHeader !== undefined) {
+    return { hold, retention: retentionOf(modeHeader, responseHeaders.get(':object-lock-retain-until-date')) }
   }
   const root = await lockDocument(client, name, 'retention')
   if (root === undefined) return { hold, retention: undefined }

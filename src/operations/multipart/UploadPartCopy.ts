@@ -9,10 +9,10 @@ import {
   checkSourceSize,
   copySource,
   enterSource,
-  needsOfSource,
   readingSource,
-  saidOfSource,
   sourceConditions,
+  sourceHeaders,
+  sourcePermissions,
 } from '../object/copy-source.ts'
 import {
   checkSameSealing,
@@ -27,7 +27,7 @@ import { refuseBody, requiredPartNumber, uploadId, uploadName, writePartChecksum
 export const UploadPartCopy = operation({
   name: 'UploadPartCopy',
   match: { method: 'PUT', on: 'object', requires: ['?partNumber', '?uploadId', ':copy-source'] },
-  permission: request => [...needsOfSource(request), { action: 'PutObject' }],
+  permission: request => [...sourcePermissions(request), { action: 'PutObject' }],
   anonymousNeedsPolicy: true,
   createsObject: false,
   input: {
@@ -59,14 +59,14 @@ export const UploadPartCopy = operation({
           read = source
         },
         beforeRead: source =>
-          ctx.allowEarlyResponse([...encryptionHeaders(upload), ...saidOfSource(sourceBucket, source)]),
+          ctx.allowEarlyResponse([...encryptionHeaders(upload), ...sourceHeaders(sourceBucket, source)]),
         ...(sourceKey === undefined ? {} : { sourceCustomerKey: sourceKey.key }),
         ...(own === undefined ? {} : { customerKey: own.key, customerKeyMd5: own.md5 }),
         ...(range === undefined ? {} : { range }),
       }),
     )
     return {
-      headers: [...encryptionHeaders(upload), ...(read === undefined ? [] : saidOfSource(sourceBucket, read))],
+      headers: [...encryptionHeaders(upload), ...(read === undefined ? [] : sourceHeaders(sourceBucket, read))],
       body: {
         root: 'CopyPartResult',
         write(to: XmlWriter) {

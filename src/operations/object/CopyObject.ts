@@ -15,10 +15,10 @@ import {
   checkSourceSize,
   copySource,
   enterSource,
-  needsOfSource,
   readingSource,
-  saidOfSource,
   sourceConditions,
+  sourceHeaders,
+  sourcePermissions,
 } from './copy-source.ts'
 import { contextHeader, encryptionHeaders, sealingFor, sourceCustomerKey } from './encryption.ts'
 
@@ -75,7 +75,7 @@ function attributesFor(
 export const CopyObject = operation({
   name: 'CopyObject',
   match: { method: 'PUT', on: 'object', requires: [':copy-source'] },
-  permission: request => [...needsOfSource(request), ...newObjectPermissions(request)],
+  permission: request => [...sourcePermissions(request), ...newObjectPermissions(request)],
   anonymousNeedsPolicy: true,
   createsObject: true,
   foldsFaults: true,
@@ -109,7 +109,7 @@ export const CopyObject = operation({
           ctx.allowEarlyResponse([
             ...encryptionHeaders(sealed),
             contextHeader(sealed),
-            ...saidOfSource(sourceBucket, source),
+            ...sourceHeaders(sourceBucket, source),
           ])
         },
         ...(sourceKey === undefined ? {} : { customerKey: sourceKey.key }),
@@ -120,7 +120,7 @@ export const CopyObject = operation({
     // R59. ETag, date and checksum of the copy; headers name both versions.
     const { version } = copied
     return {
-      headers: [...(await newVersionHeaders(ctx, version)), ...saidOfSource(sourceBucket, copied.source)],
+      headers: [...(await newVersionHeaders(ctx, version)), ...sourceHeaders(sourceBucket, copied.source)],
       body: {
         root: 'CopyObjectResult',
         write(to: XmlWriter) {

@@ -14,7 +14,7 @@ import type { Decoder, RequiredPermission } from '../operation.ts'
 export const copySource: Decoder<CopySource> = { decode: request => copySourceOf(request.header(':copy-source') ?? '') }
 
 /** R60. Empty for a source that names no object: decoding refuses it later. */
-export function needsOfSource(request: RequestView): readonly RequiredPermission[] {
+export function sourcePermissions(request: RequestView): readonly RequiredPermission[] {
   const on = parseCopySource(request.header(':copy-source') ?? '')
   if (on === undefined || !isBucketName(on.bucket)) return []
   return [{ action: on.versionId === undefined ? 'GetObject' : 'GetObjectVersion', on }]
@@ -57,7 +57,7 @@ export async function enterSource(ctx: OperationContext, source: CopySource): Pr
   return { isVersioned: bucket.versioning !== 'off', isCharged: pays && !paysTarget }
 }
 
-export const saidOfSource = ({ isVersioned, isCharged }: CopySourceBucket, source: Version): Header[] => [
+export const sourceHeaders = ({ isVersioned, isCharged }: CopySourceBucket, source: Version): Header[] => [
   [':copy-source-version-id', isVersioned ? source.id : undefined],
   [':request-charged', isCharged ? 'requester' : undefined],
 ]

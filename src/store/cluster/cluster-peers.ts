@@ -51,7 +51,7 @@ export class ClusterPeers implements PeerProcesses {
   }
 
   epoch(of: EpochKind): Epoch {
-    return this.#isAlone ? this.#workers.epoch(of) : this.#membership.ask(of)
+    return this.#isAlone ? this.#workers.epoch(of) : this.#membership.raiseBarrier(of)
   }
 
   async writers(): Promise<WriterLookup> {
@@ -67,12 +67,12 @@ export class ClusterPeers implements PeerProcesses {
   async holdReclamation(): Promise<() => void> {
     if (this.#isAlone) return this.#workers.holdReclamation()
     const release = await this.#membership.hold()
-    await this.#membership.ask('holds').passed
+    await this.#membership.raiseBarrier('holds').passed
     return release
   }
 
   reloadKeys(): Promise<void> {
-    return this.#isAlone ? this.#workers.reloadKeys() : this.#membership.ask('keys').passed
+    return this.#isAlone ? this.#workers.reloadKeys() : this.#membership.raiseBarrier('keys').passed
   }
 
   /** Only engines on a local disk record losses. */

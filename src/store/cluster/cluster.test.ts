@@ -146,7 +146,7 @@ test('a barrier passes when every member has, and not before', async () => {
   const [one, two] = [await gateways.join(), await gateways.join()]
   await inTurn(2, one, two)
   two.isBusy = true
-  const barrier = one.membership.ask('readers')
+  const barrier = one.membership.raiseBarrier('readers')
   await inTurn(5, one, two)
   assert.deepEqual(two.begun, ['readers'])
   assert.equal(barrier.hasPassed(), false)
@@ -160,7 +160,7 @@ test('a barrier does not wait for an expelled member, nor for one that joined af
   const [one, two] = [await gateways.join(), await gateways.join()]
   await inTurn(2, one, two)
   two.isBusy = true
-  const barrier = one.membership.ask('drafts')
+  const barrier = one.membership.raiseBarrier('drafts')
   await inTurn(3, one, two)
   const three = await gateways.join()
   three.isBusy = true
@@ -173,7 +173,7 @@ test('a member that joins between a barrier and its number has to pass it', asyn
   const gateways = await Gateways.open()
   const one = await gateways.join()
   await one.steps(2)
-  const barrier = one.membership.ask('readers')
+  const barrier = one.membership.raiseBarrier('readers')
   const two = await gateways.join()
   two.isBusy = true
   await inTurn(5, one, two)
@@ -184,9 +184,9 @@ test('barriers asked for between two steps share a number; later ones wait for l
   const gateways = await Gateways.open()
   const [one, two] = [await gateways.join(), await gateways.join()]
   await inTurn(2, one, two)
-  assert.equal(one.membership.ask('readers'), one.membership.ask('readers'))
+  assert.equal(one.membership.raiseBarrier('readers'), one.membership.raiseBarrier('readers'))
   await inTurn(1, one, two)
-  assert.notEqual(one.membership.ask('readers'), one.membership.ask('drafts'))
+  assert.notEqual(one.membership.raiseBarrier('readers'), one.membership.raiseBarrier('drafts'))
   await inTurn(4, one, two)
   assert.deepEqual(two.begun.toSorted(), ['drafts', 'readers', 'readers'])
 })
@@ -257,7 +257,7 @@ test('a hold is seen by every member before it counts, and ends with its member'
   const [one, two, three] = [await gateways.join(), await gateways.join(), await gateways.join()]
   await inTurn(2, one, two, three)
   const release = await two.membership.hold()
-  const barrier = two.membership.ask('holds')
+  const barrier = two.membership.raiseBarrier('holds')
   await inTurn(3, one, two, three)
   assert.equal(barrier.hasPassed(), true)
   assert.deepEqual(
@@ -279,7 +279,7 @@ test('a member that has joined but does not serve yet holds barriers up, and ans
   const one = await gateways.join()
   await one.steps(2)
   const two = await gateways.join({ serves: false })
-  const barrier = one.membership.ask('keys')
+  const barrier = one.membership.raiseBarrier('keys')
   await inTurn(3, one, two)
   assert.equal(barrier.hasPassed(), false)
   two.serve()

@@ -127,8 +127,8 @@ export class Membership {
     return this.#leaderFence && new FencedMeta(this.meta, [this.#leaderFence])
   }
 
-  /** Asks all members for a barrier. Those asked for between two steps share one. */
-  ask(kind: BarrierKind): PendingBarrier {
+  /** Raises a barrier that all members must pass. Barriers raised between two steps share one number. */
+  raiseBarrier(kind: BarrierKind): PendingBarrier {
     let barrier = this.#unnumbered.get(kind)
     if (barrier === undefined) {
       barrier = new PendingBarrier(kind)
