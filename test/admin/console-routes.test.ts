@@ -234,6 +234,33 @@ test('editors learn the words of policies', () =>
     assert.equal(valid.json().statements, 1)
   }))
 
+test('a request that cannot be sent is refused when it is presigned', () =>
+  withConsole(async consoled => {
+    const page = await signedInPage(consoled)
+    const bad: object[] = [
+      { method: 'PATCH' },
+      { method: 'GET', key: 'without a bucket' },
+      { method: 'GET', bucket: '../x' },
+      { method: 'GET', bucket: 'kept', key: '\ud800' },
+      { method: 'GET', bucket: 'kept', query: { prefix: '\ud800' } },
+      { method: 'GET', bucket: 'kept', query: { 'X-Amz-Signature': 'x' } },
+      { method: 'GET', bucket: 'kept', query: { versions: 1 } },
+      { method: 'PUT', bucket: 'kept', key: 'a', headers: { 'x-amz-meta-a': 'b\r\nc: d' } },
+      { method: 'PUT', bucket: 'kept', key: 'a', headers: { 'a b': 'c' } },
+      { method: 'PUT', bucket: 'kept', key: 'a', headers: { Host: 'evil.example' } },
+      { method: 'GET', expiresInSeconds: 604_801 },
+      { method: 'GET', other: 1 },
+    ]
+    for (const request of bad) {
+      const answer = await page.ask({ method: 'POST', path: '/v1/session/presign', body: { requests: [request] } })
+      assert.equal(answer.status, 400, JSON.stringify(request))
+    }
+    for (const requests of [[], 'x', [1], Array(1001).fill({ method: 'GET' })]) {
+      const answer = await page.ask({ method: 'POST', path: '/v1/session/presign', body: { requests } })
+      assert.equal(answer.status, 400)
+    }
+  }))
+
 const DAY_MS = 86_400_000
 
 test('a preview tells what rules would do, names what locks keep, and does nothing', () =>

@@ -108,6 +108,10 @@ const PRESIGNED = {
   expiresInSeconds: optionalField(positiveInteger, `${SECONDS_DEFAULT} when absent, ${SECONDS_MAX} at most`),
 }
 
+/** JSON can express what no URL can. */
+const LONE_SURROGATE = /\p{Surrogate}/u
+const NO_UNICODE = 'it is not valid Unicode'
+
 const invalid = (name: string, reason: string): Fault =>
   new Fault('InvalidArgument', { ArgumentName: name, reason: `${name}: ${reason}` })
 
@@ -118,11 +122,8 @@ const invalid = (name: string, reason: string): Fault =>
 function keyPath(key: string): string {
   const segments = key.split('/')
   const hasDots = segments.some(segment => segment === '.' || segment === '..')
-  try {
-    return segments.map(percentEncoded).join(hasDots ? '%2F' : '/')
-  } catch {
-    throw invalid('key', 'it is not valid Unicode')
-  }
+  if (LONE_SURROGATE.test(key)) throw invalid('key', NO_UNICODE)
+  return segments.map(percentEncoded).join(hasDots ? '%2F' : '/')
 }
 
 function pathOf(bucket: string | undefined, key: string | undefined): string {
@@ -142,6 +143,12 @@ function presigned(
   if (seconds > SECONDS_MAX) throw invalid('expiresInSeconds', `${SECONDS_MAX} at most`)
   const wrong = Object.entries(headers).find(([name, value]) => !canBeHeader(name, value) || /^host$/i.test(name))
   if (wrong !== undefined) throw invalid('headers', 'a name or value cannot be sent')
+  if (
+    Object.entries(query)
+      .flat()
+      .some(text => LONE_SURROGATE.test(text))
+  )
+    throw invalid('query', NO_UNICODE)
   if (Object.keys(query).some(name => /^x-(amz|svc)-(signature|credential|algorithm)$/i.test(name))) {
     throw invalid('query', 'the signature is added by the server')
   }
