@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import { bundledProgram } from './bundle.mjs'
 import * as runtimes from './runtime.mjs'
 import { writeGroups } from './test-groups.mjs'
 import { BunSummary } from './test-summary.mjs'
@@ -47,7 +48,13 @@ if (files.length === 0) giveUp('there are no tests to run')
 const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME)
 process.chdir(ROOT)
 files.sort()
-const env = { ...withoutProxyHere(), ...(values.long && { HOLDFAST_LONG: '1' }) }
+// Bun loads modules quickly enough.
+const entry = runtime.name === 'node' ? bundledProgram() : undefined
+const env = {
+  ...withoutProxyHere(),
+  ...(values.long && { HOLDFAST_LONG: '1' }),
+  ...(entry !== undefined && { HOLDFAST_TEST_ENTRY: entry }),
+}
 const isSeen = process.stdout.isTTY === true
 announce()
 if (runtime.name === 'bun') await onBun()

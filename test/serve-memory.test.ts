@@ -5,14 +5,15 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { BadConfig, readConfig } from '../src/server/config.ts'
+import { BUILT_PROGRAM } from './entry-point.ts'
 import { BASE_HOST } from './http/server.ts'
 import { withFolder } from './store/fixture.ts'
-import { clientOf, PROGRAM, ROOT } from './workers/program.ts'
+import { clientOf, ROOT } from './workers/program.ts'
 
 test('a server in memory serves, says so, and leaves nothing on the disk', () =>
   withFolder(async cwd => {
     const listen = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--base-host', BASE_HOST]
-    const child = spawn(process.execPath, [PROGRAM, 'serve', '--memory', '--buckets', 'photos', ...listen], {
+    const child = spawn(process.execPath, [BUILT_PROGRAM, 'serve', '--memory', '--buckets', 'photos', ...listen], {
       cwd,
       // As a container image sets it: the flag wins.
       env: { ...process.env, HOLDFAST_DATA: `${cwd}/data`, HOLDFAST_WORKERS: '2' },

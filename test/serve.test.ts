@@ -4,17 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { get } from 'node:http'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { BadConfig, readConfig } from '../src/server/config.ts'
 import { holdfast } from './cli/program.ts'
+import { PROGRAM } from './entry-point.ts'
 import { withFolder } from './store/fixture.ts'
-
-const here = dirname(fileURLToPath(import.meta.url))
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-const PROGRAM = join(here, `../src/main.${extension}`)
 
 interface Started {
   readonly child: ChildProcess

@@ -10,10 +10,10 @@ import { loadAccountsFile } from '../src/server/accounts.ts'
 import { BadConfig, readConfig } from '../src/server/config.ts'
 import { readCertificate } from '../src/server/network.ts'
 import { holdfast, serving } from './cli/program.ts'
+import { PROGRAM } from './entry-point.ts'
 import { EXPIRED, NOT_YET_VALID, OF_TWO_KINDS } from './http/bad-certificates.ts'
 import { TEST_CERTIFICATE } from './http/certificate.ts'
 import { withFolder } from './store/fixture.ts'
-import { PROGRAM } from './workers/program.ts'
 
 const LOOPBACK = ['--listen', '127.0.0.1:0', '--console', 'off']
 const PUBLIC = ['--listen', '0.0.0.0:9000', '--console', 'off']

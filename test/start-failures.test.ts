@@ -4,14 +4,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { holdfast, spawned } from './cli/program.ts'
+import { PROGRAM } from './entry-point.ts'
 import { withFolder } from './store/fixture.ts'
-
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), `../src/main.${extension}`)
 
 /** Its last line, without the log before it, and its exit code. Several workers need a separate process. */
 async function failed(...args: readonly string[]): Promise<{ readonly code: unknown; readonly line: string }> {

@@ -5,20 +5,17 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { run } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/server/config.ts'
 import { ServerLog } from '../../src/server/log.ts'
 import { exitOf, startServer } from '../../src/server/start-server.ts'
+import { PROGRAM } from '../entry-point.ts'
 
-const here = dirname(fileURLToPath(import.meta.url))
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 const GIVEN = process.env.HOLDFAST_TEST_PROGRAM
 const [COMMAND, ...FIRST_WORDS] =
   GIVEN === undefined
-    ? [process.execPath, join(here, `../../src/main.${extension}`)]
+    ? [process.execPath, PROGRAM]
     : (JSON.parse(GIVEN) as [string, ...string[]])
 
 export const ROOT = { accessKey: 'HFROOTOFTESTS', secretKey: 'the-secret-of-the-root-of-tests' }

@@ -6,14 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../../src/model/account.ts'
+import { PROGRAM } from '../entry-point.ts'
 import { BASE_HOST, Client, type Who } from '../http/server.ts'
-
-export const PROGRAM = fileURLToPath(
-  import.meta.url.replace(/test\/workers\/program(\.\w+)$/, (_path, ending) => `src/main${ending}`),
-)
 
 export const ROOT: Who = {
   accessKey: 'AKROOT',

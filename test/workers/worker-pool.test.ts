@@ -23,9 +23,10 @@ import { copyFolder } from '../../src/server/second-copy.ts'
 import { WorkerPool } from '../../src/server/worker-pool.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
 import type { Store } from '../../src/store/store.ts'
+import { PROGRAM } from '../entry-point.ts'
 import { BASE_HOST, type Client } from '../http/server.ts'
 import { ANY_DEAD, gate, payload, withFolder } from '../store/fixture.ts'
-import { BUCKET, clientOf, isAlive, PROGRAM, ROOT, until } from './program.ts'
+import { BUCKET, clientOf, isAlive, ROOT, until } from './program.ts'
 
 const MIB = 2 ** 20
 const SOLO_BYTES = 3 * MIB
