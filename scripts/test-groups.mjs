@@ -7,11 +7,11 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
 /** Small enough that the last group to end does not leave the other cores idle for long. */
-const FILES_PER_GROUP = 12
+const FILES_PER_GROUP = 24
 
 /** Neighbouring files take similar time, so they are distributed over different groups. */
 export function groupsOf(files) {
-  const wanted = Math.max(availableParallelism(), Math.ceil(files.length / FILES_PER_GROUP))
+  const wanted = Math.max(availableParallelism() + 1, Math.ceil(files.length / FILES_PER_GROUP))
   const count = Math.min(files.length, wanted)
   return Array.from({ length: count }, (_, group) => files.filter((_, index) => index % count === group))
 }

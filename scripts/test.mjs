@@ -105,11 +105,14 @@ function announce() {
   })
 }
 
-/** By default Node reserves one core for the runner, which is nearly idle: on two cores that wastes half of them. */
+/**
+ * By default Node reserves one core for the runner, which is nearly idle: on two cores that wastes half of them. One
+ * group more than there are cores uses the time in which tests wait for disks, timers and other processes.
+ */
 function sideBySide() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   const isKnown = major > 20 || (major === 20 && minor >= 10)
-  return isKnown ? [`--test-concurrency=${availableParallelism()}`] : []
+  return isKnown ? [`--test-concurrency=${availableParallelism() + 1}`] : []
 }
 
 /** See test/long.ts. */
