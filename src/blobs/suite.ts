@@ -1,7 +1,7 @@
 /** The contract of a blob driver as tests. Every driver runs all of it, with its usual sizes. */
 import assert from 'node:assert/strict'
+import { createCipheriv } from 'node:crypto'
 import { test } from 'node:test'
-import { seededRandom } from '../lib/random.ts'
 import { type BlobId, type BlobLocation, type Blobs, DamagedBlob } from './blobs.ts'
 
 interface OpenedBlobs {
@@ -51,8 +51,8 @@ function idOf(number: number, writer = WRITER): BlobId {
   return id
 }
 
-const random = seededRandom(7)
-const noise = random.bytes(24 * MIB + 4096)
+// A key stream: the seeded generator would take a second for as many bytes.
+const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16, 7), Buffer.alloc(16)).update(Buffer.alloc(24 * MIB + 4096))
 /** Bytes without a period, which start elsewhere for each number. */
 const payload = (length: number, number = 0): Buffer => noise.subarray(number, number + length)
 
@@ -106,7 +106,7 @@ function bytesSuite(suiteTest: SuiteTest): void {
   })
 
   suiteTest('a range read returns what slicing would, across stripes and chunks', async ({ blobs }) => {
-    for (const [number, length] of [5000, 300_000, 13 * MIB + 77].entries()) {
+    for (const [number, length] of [5000, 300_000, 8 * MIB + 13_077].entries()) {
       const [id, bytes] = [idOf(number), payload(length, number)]
       const location = await blobs.write(id, [bytes])
       const ends = [0, 1, FRAME - 1, FRAME, FRAME + 1, 4 * MIB - 1, 4 * MIB + 4096, 8 * MIB + 9000, length - 1, length]
