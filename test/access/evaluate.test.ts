@@ -8,7 +8,7 @@ import { shortOrLong } from '../long.ts'
 import { accessRequest, BUCKET, policyText } from './arbitrary.ts'
 import { referenceAllows, referenceTellsAbsence } from './reference.ts'
 
-const RUNS = shortOrLong(1000, 5000, 'HOLDFAST_RUNS')
+const RUNS = shortOrLong(400, 5000, 'HOLDFAST_RUNS')
 
 test('G7: every decision is that of the reference evaluator, and gives its reasons', () => {
   const seen = { allowed: 0, refused: 0 }

@@ -7,10 +7,11 @@ import { test } from 'node:test'
 import { seededAt, withServers } from '../import/fixture.ts'
 import { BUCKET, clientOf, imported, play, SOURCE_KEY } from '../import/round.ts'
 import { EVERYTHING, keyOf, seed } from '../import/seed.ts'
+import { shortOrLong } from '../long.ts'
 import { withFolder } from '../store/fixture.ts'
 import { holdfast, ROOT } from './program.ts'
 
-const OBJECTS = 120
+const OBJECTS = shortOrLong(60, 120)
 const KEYS = {
   HOLDFAST_ACCESS_KEY: ROOT.accessKey,
   HOLDFAST_SECRET_KEY: ROOT.secretKey,

@@ -14,9 +14,7 @@ import { PROGRAM } from '../entry-point.ts'
 
 const GIVEN = process.env.HOLDFAST_TEST_PROGRAM
 const [COMMAND, ...FIRST_WORDS] =
-  GIVEN === undefined
-    ? [process.execPath, PROGRAM]
-    : (JSON.parse(GIVEN) as [string, ...string[]])
+  GIVEN === undefined ? [process.execPath, PROGRAM] : (JSON.parse(GIVEN) as [string, ...string[]])
 
 export const ROOT = { accessKey: 'HFROOTOFTESTS', secretKey: 'the-secret-of-the-root-of-tests' }
 export const ROOT_ENV = { HOLDFAST_ROOT_ACCESS_KEY: ROOT.accessKey, HOLDFAST_ROOT_SECRET_KEY: ROOT.secretKey }

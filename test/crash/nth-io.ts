@@ -79,9 +79,14 @@ async function runOnce(workload: Workload, { of, fault }: CallFault, n: number, 
   return untouched
 }
 
-export async function failEachCall(workload: Workload, faults: readonly CallFault[], total: NthTotal): Promise<void> {
+export async function failEachCall(
+  workload: Workload,
+  faults: readonly CallFault[],
+  total: NthTotal,
+  step = 1,
+): Promise<void> {
   for (const fault of faults) {
-    for (let n = 1; !(await runOnce(workload, fault, n, total)); n++) {
+    for (let n = 1; !(await runOnce(workload, fault, n, total)); n += step) {
       if (n > CALLS_MAX) throw new Error(`${workload.name}: no end after ${CALLS_MAX} calls`)
     }
   }

@@ -21,7 +21,7 @@ test('damaged files answer with errors, are named by the scrubber, and maintenan
     const pristine = join(scratch, 'pristine')
     const expectation = await build(pristine)
     const total = newRotTotal()
-    for (let n = 1; n <= 12; n++) await hurtOnce(pristine, join(scratch, 'data'), expectation, chance(3, n), total)
+    for (let n = 1; n <= 6; n++) await hurtOnce(pristine, join(scratch, 'data'), expectation, chance(3, n), total)
     assert.deepEqual(total.problems, [])
     assert(total.hurtVersions > 0)
   } finally {

@@ -5,7 +5,7 @@ import { everyPrefix, newPrefixTotal, scenariosCaught } from '../crash/prefix.ts
 
 test('a power cut before any call loses nothing that was acknowledged by then', async () => {
   const total = newPrefixTotal()
-  for (const seed of [11, 12, 13, 14, 15]) await everyPrefix(seed, 'fsync', total)
+  for (const seed of [11, 12, 13]) await everyPrefix(seed, 'fsync', total)
   assert.deepEqual(total.problems, [])
   assert(total.prefixes > 100 && total.acknowledged > 20)
 })

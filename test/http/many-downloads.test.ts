@@ -7,13 +7,14 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { connect as connectSecurely } from 'node:tls'
+import { shortOrLong } from '../long.ts'
 import { TEST_CERTIFICATE } from './certificate.ts'
 import { type Client, MAIN, type Served, withFolderServer, withServer } from './server.ts'
 
 const BUCKET = 'mixed'
 const OBJECTS = 6
 const BYTES = 3 * 2 ** 20 + 1234
-const CLIENTS = 48
+const CLIENTS = shortOrLong(24, 48)
 
 /** Every four bytes encode their object and their position in it. */
 function contentOf(object: number, length: number): Buffer {

@@ -311,9 +311,16 @@ export function inBoth(
   run: (client: Client, served: Served) => Promise<void>,
   options: Partial<ServingParts> = {},
 ): void {
-  for (const dialect of ['svc', 's3'] as const) {
-    test(`${dialect}: ${title}`, () => withServer(served => run(served[dialect], served), options))
-  }
+  for (const dialect of ['svc', 's3'] as const) inOne(dialect, title, run, options)
+}
+
+export function inOne(
+  dialect: DialectName,
+  title: string,
+  run: (client: Client, served: Served) => Promise<void>,
+  options: Partial<ServingParts> = {},
+): void {
+  test(`${dialect}: ${title}`, () => withServer(served => run(served[dialect], served), options))
 }
 
 /** Creates a bucket of MAIN's for the test. */

@@ -10,12 +10,13 @@ import { rebuildFolder } from '../../src/server/rebuild.ts'
 import { compareWithCopy } from '../../src/server/second-copy.ts'
 import { opened, rows } from '../backup/fixture.ts'
 import type { Client } from '../http/server.ts'
-import { payload, turn, withFolder } from '../store/fixture.ts'
-import { BUCKET, Program, ROOT } from '../workers/program.ts'
+import { shortOrLong } from '../long.ts'
+import { payload, withFolder } from '../store/fixture.ts'
+import { BUCKET, Program, ROOT, until } from '../workers/program.ts'
 import { round } from './round.ts'
 
 const LANES = 8
-const KILLS = 2
+const KILLS = shortOrLong(1, 2)
 /** Acknowledged changes between two kills. */
 const CHANGES = 150
 
@@ -50,16 +51,13 @@ async function killUnderLoad(folder: string): Promise<void> {
   const program = await Program.start(folder)
   const done = { changes: 0, isOver: false }
   const lanes = Array.from({ length: LANES }, (_, lane) => load(() => program.client(), lane, done))
-  const until = async (isEnough: () => boolean): Promise<void> => {
-    while (!isEnough()) await turn()
-  }
   try {
-    await until(() => done.changes >= CHANGES)
+    await until('there is load', () => done.changes >= CHANGES)
     process.kill(program.workers()[0]!, 'SIGKILL')
     // The killed one, the surviving one, and the replacement of the first.
-    await until(() => writersIn(folder) >= 3)
+    await until('three have written', () => writersIn(folder) >= 3)
     done.changes = 0
-    await until(() => done.changes >= CHANGES)
+    await until('there is load', () => done.changes >= CHANGES)
   } finally {
     done.isOver = true
     await program.end('SIGKILL')

@@ -32,7 +32,7 @@ import {
   withFolder,
 } from './fixture.ts'
 
-const MEMORY_ROUNDS = shortOrLong(20, 150)
+const MEMORY_ROUNDS = shortOrLong(12, 150)
 const LMDB_ROUNDS = shortOrLong(3, 12)
 
 type Round = (store: Store, random: Random) => Promise<void>

@@ -31,7 +31,7 @@ import { BUCKETS, Run } from './model-run.ts'
 
 const STEPS = 60
 const LONG_EVERY = 5
-const RUNS = shortOrLong(80, 600, 'HOLDFAST_RUNS')
+const RUNS = shortOrLong(50, 600, 'HOLDFAST_RUNS')
 const LMDB_RUNS = Math.max(2, Math.floor(RUNS / 40))
 const SEED = process.env.HOLDFAST_SEED
 /** Fixed: with daily seeds a failure could not be reproduced the next day. */

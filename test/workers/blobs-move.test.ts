@@ -9,6 +9,8 @@ import { BUCKET, Program, ROOT, until, withProgram } from './program.ts'
 
 const OBJECTS = 120
 const CONSOLE = ['--console', '127.0.0.1:0']
+/** Enough for filling and verifying: one process starts sooner than three. */
+const ALONE = ['--workers', '1']
 const sizeOf = (n: number): number => (n % 20 === 0 ? 2 ** 20 + 5000 : 5000 + n)
 
 class Written {
@@ -45,7 +47,7 @@ test('blobs move while workers serve, through a kill of the server, and the new 
         for (let n = 0; n < OBJECTS; n++) await written.put(program, `old-${n}`, payload(sizeOf(n), n))
         assert.equal(await program.end(), 0)
       },
-      ...['--blobs', old],
+      ...['--blobs', old, ...ALONE],
     )
     await withProgram(
       data,
@@ -79,7 +81,7 @@ test('blobs move while workers serve, through a kill of the server, and the new 
         await written.verify(program)
         assert.equal(await program.end(), 0)
       },
-      ...['--blobs', fresh],
+      ...['--blobs', fresh, ...ALONE],
     )
     const checked = await holdfast(['fsck', '--deep', '--data', data, '--blobs', fresh], { env })
     assert.deepEqual([checked.code, checked.errors], [0, ''], checked.out)
@@ -95,11 +97,11 @@ test('without a server, the command moves the blobs itself', () =>
         for (let n = 0; n < 5; n++) await written.put(program, `key-${n}`, payload(sizeOf(n), n))
         assert.equal(await program.end(), 0)
       },
-      ...['--blobs', old],
+      ...['--blobs', old, ...ALONE],
     )
     const none = await holdfast(['blobs', 'move', '--data', data, '--blobs', old])
     assert.match(none.errors, /no blobs are being moved: start the server with --blobs NEW --blobs-from OLD/)
     const moved = await holdfast(['blobs', 'move', '--data', data, '--blobs', fresh, '--blobs-from', old])
     assert.equal(moved.code, 0, moved.out + moved.errors)
-    await withProgram(data, program => written.verify(program), '--blobs', fresh)
+    await withProgram(data, program => written.verify(program), '--blobs', fresh, ...ALONE)
   }))
