@@ -288,6 +288,19 @@ test('guesses at sign-in wait, an unknown key looks like a wrong secret, and the
     assert.equal((await signIn(port)).status, 201)
   }))
 
+test('an access key longer than any is refused, and not remembered', () =>
+  withConsole(async ({ port, log }) => {
+    const long = { accessKey: 'A'.repeat(500_000), secretKey: 'guess' }
+    const statuses: number[] = []
+    for (let i = 0; i < 10; i++) void signIn(port, long).then(({ status }) => statuses.push(status))
+    assert(await until(() => statuses.length === 10), 'none of them waits')
+    assert(statuses.every(status => status === 403))
+    assert.deepEqual(
+      log.filter(({ error }) => error !== undefined),
+      [],
+    )
+  }))
+
 test('sessions are bounded: the oldest gives way, and overdue ones are forgotten', () =>
   withConsole(async ({ clock }) => {
     const sessions = new Sessions(clock, systemRandom)

@@ -1,6 +1,7 @@
 /** Requests of the console's page: signing in and out, and the checks of every request that carries a session. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { ACCESS_KEY_CHARACTERS_MAX } from '../../auth/parsed-signature.ts'
 import type { Credential } from '../../model/caller.ts'
 import { Fault } from '../../model/faults.ts'
 import type { IdentitySnapshot } from '../../store/identity/identity-cache.ts'
@@ -109,11 +110,13 @@ export class ConsoleAccess {
     const { attempts, decoySecret } = this.#parts
     const address = socket.remoteAddress ?? ''
     const wait = attempts.retryAfterSeconds(address)
-    const credential = await identities.findCredential(accessKey)
+    // No key is longer, and names of failed attempts are remembered.
+    const isTooLong = accessKey.length > ACCESS_KEY_CHARACTERS_MAX
+    const credential = isTooLong ? undefined : await identities.findCredential(accessKey)
     const isRight = timingSafeEqual(digest(secretKey), digest(credential?.secretKey ?? decoySecret))
     if (isRight && credential !== undefined) return credential
     attempts.recordFailure(address)
-    await attempts.delayResponse({ accessKey, exists: credential !== undefined })
+    if (!isTooLong) await attempts.delayResponse({ accessKey, exists: credential !== undefined })
     if (wait > 0) throw new Fault('TooManyRequests', { retryAfter: wait })
     throw refused('The access key and the secret key do not match an enabled key of this server.')
   }
