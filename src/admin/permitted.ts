@@ -23,7 +23,13 @@ export async function requirePermission(ctx: AdminContext, question: Question): 
 
 async function isOwnBucket({ store, caller }: AdminContext, bucket: string | undefined): Promise<boolean> {
   if (bucket === undefined) return true
-  return (await store.buckets.get(bucket)).owner === caller.account.canonicalId
+  try {
+    return (await store.buckets.get(bucket)).owner === caller.account.canonicalId
+  } catch (error) {
+    // A bucket that is about to be created has no owner whose reasons could be told.
+    if (error instanceof Fault && error.code === 'NoSuchBucket') return true
+    throw error
+  }
 }
 
 /**

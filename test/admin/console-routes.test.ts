@@ -72,6 +72,8 @@ test('a caller who is no administrator sees the buckets of the own account, as f
     assert('usage' in (all.json().buckets as object[])[0]!)
     assert.equal((await account.ask({ path: `/v1/buckets?accountId=${TWO}` })).status, 403)
     assert.deepEqual(namesIn(await account.ask({ path: `/v1/buckets?accountId=${ONE}` })), ['kept', 'open'])
+    assert.deepEqual(namesIn(await account.ask({ path: '/v1/buckets?name=open' })), ['open'])
+    assert.deepEqual(namesIn(await account.ask({ path: '/v1/buckets?name=other' })), [])
     const lister = await pageOf(consoled, ONE, policyOf('s3:ListAllMyBuckets', 's3:GetBucketVersioning'))
     const [first] = (await lister.ask({ path: '/v1/buckets' })).json().buckets as Record<string, unknown>[]
     assert.deepEqual(Object.keys(first!).sort(), ['createdAt', 'name', 'owner', 'versioning'])
@@ -95,10 +97,11 @@ test('an explanation is given about oneself, without reasons of buckets of other
     assert.doesNotMatch(String(missing.text), /no such object$/m)
     const foreign = (await explained({ ...question, bucket: 'other', as: 'AK111ann' })).json()
     assert.deepEqual([foreign.verdict, (foreign.access as { reasons: unknown[] }).reasons], ['refused', []])
-    const questions = [{ action: 's3:ListAllMyBuckets' }, question]
+    const creation = { action: 's3:CreateBucket', bucket: 'not-there-yet' }
+    const questions = [{ action: 's3:ListAllMyBuckets' }, question, creation]
     const answer = await page.ask({ method: 'POST', path: '/v1/session/permissions', body: { questions } })
     const verdicts = (answer.json().answers as { verdict: string }[]).map(({ verdict }) => verdict)
-    assert.deepEqual(verdicts, ['allowed', 'refused'])
+    assert.deepEqual(verdicts, ['allowed', 'refused', 'refused'])
   }))
 
 test('held and retained versions are listed in pages, current ones first, with the origin of a hold', () =>

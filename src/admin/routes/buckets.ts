@@ -7,7 +7,7 @@ import { BUCKET_TAG, DERIVED_KEYS, EXISTING_TAG, REQUEST_KEYS, REQUEST_TAG } fro
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
 import { actionNames } from '../../rules/access/names.ts'
 import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
-import { bucketGlance, usageShown } from '../bucket-glance.ts'
+import { bucketGlance, LISTED_BUCKET, usageShown } from '../bucket-glance.ts'
 import {
   body,
   booleanField,
@@ -60,11 +60,18 @@ export const ListBucketsRoute = route({
     accountId: query(textField, 'Only the buckets of this account'),
     after: query(textField, 'Only names after this one'),
     limit: query(positiveInteger, `${PAGE_MAX} at most`),
+    name: query(textField, 'Only the bucket of this name'),
   },
-  async run(ctx, { accountId, after = '', limit = PAGE_MAX }) {
+  answer: {
+    type: 'object',
+    required: ['buckets'],
+    properties: { buckets: { type: 'array', items: LISTED_BUCKET }, next: { type: 'string' } },
+  },
+  async run(ctx, { accountId, after = '', limit = PAGE_MAX, name: only }) {
     await requirePermission(ctx, { action: 'ListAllMyBuckets' })
     const owner = await ownerToList(ctx, accountId)
-    const behind = (await ctx.store.buckets.list(owner)).filter(({ name }) => name > after)
+    const listed = await ctx.store.buckets.list(owner)
+    const behind = listed.filter(({ name }) => name > after && (only === undefined || name === only))
     const page = behind.slice(0, Math.min(limit, PAGE_MAX))
     const next = behind.length > page.length ? page.at(-1)?.name : undefined
     const glances = await Promise.all(page.map(one => bucketGlance(ctx, one)))
