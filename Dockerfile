@@ -7,6 +7,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY scripts scripts
 COPY src src
+COPY console console
 # Compiled together with the sources; the package has nothing of them.
 COPY test test
 COPY bench bench

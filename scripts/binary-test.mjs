@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hasConsole } from './console.mjs'
 import { giveUp, ROOT, succeeds } from './runtime.mjs'
 
 const TESTS = ['smoke', 'commands', 'locks'].map(name => `test/cli/${name}.test.ts`)
@@ -30,12 +31,14 @@ const env = { PATH: '/usr/bin:/bin', HOME: home }
 /** Milliseconds from the start of the process to its ready line. */
 function timeOfStart() {
   const startedAt = performance.now()
-  const args = ['serve', '--data', data, '--workers', '2', '--listen', '127.0.0.1:0', '--console', 'off']
+  const args = ['serve', '--data', data, '--workers', '2', '--listen', '127.0.0.1:0', '--console', '127.0.0.1:0']
   const child = spawn(binary, args, { env, cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] })
   return new Promise((resolve, reject) => {
     let ready
-    child.stdout.once('data', () => {
+    child.stdout.once('data', async chunk => {
       ready = performance.now() - startedAt
+      const url = String(chunk).match(/ console (\S+)\n$/)?.[1]
+      if (url === undefined || !(await hasConsole(url).catch(() => false))) reject(new Error('it has no console'))
       child.kill('SIGTERM')
     })
     child.once('error', reject)

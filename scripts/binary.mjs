@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { buildConsole } from './console.mjs'
 import { build, chooseRuntime, giveUp, installMissing, ROOT, say, succeeds } from './runtime.mjs'
 
 const { values } = parseArgs({ options: { out: { type: 'string' } } })
@@ -12,6 +13,7 @@ const out = resolve(values.out ?? join(ROOT, 'dist', 'holdfast'))
 
 installMissing()
 build()
+buildConsole()
 const bun = chooseRuntime('bun')
 if (!succeeds(bun.command, [...bun.args, join(ROOT, 'scripts', 'binary', 'compile.mjs'), out])) {
   giveUp('the executable could not be made')

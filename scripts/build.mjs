@@ -1,10 +1,12 @@
 /**
- * `npm run build`: installs what is missing and compiles what has changed. With `--package`, which
+ * `npm run build`: installs what is missing and compiles what has changed, the console included. With `--package`, which
  * runs before a package is made, it also builds the files that only packages have.
  */
 import { buildCommonJs } from './common-js.mjs'
+import { buildConsole } from './console.mjs'
 import { build, installMissing } from './runtime.mjs'
 
 installMissing()
 build()
+buildConsole()
 if (process.argv.includes('--package')) buildCommonJs()

@@ -1,4 +1,4 @@
-/** `npm run check`: checks lint, formatting and types. Both tools always run, so that one run shows all errors. */
+/** `npm run check`: checks lint, formatting and types. All of them always run, so that one run shows all errors. */
 import { BIOME, installMissing, succeeds, TSC } from './runtime.mjs'
 
 installMissing()
@@ -10,4 +10,5 @@ const typed = succeeds(
   [TSC, '-p', 'tsconfig.json', '--noEmit', '--tsBuildInfoFile', notes],
   process.stdout,
 )
-process.exitCode = formed && typed ? 0 : 1
+const pages = succeeds(process.execPath, [TSC, '-p', 'console/tsconfig.json'], process.stdout)
+process.exitCode = formed && typed && pages ? 0 : 1

@@ -7,10 +7,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hasConsole } from './console.mjs'
 import { giveUp, ROOT, succeeds } from './runtime.mjs'
 
 const NEEDED = [
   ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'],
+  'dist/console/index.html',
   ...['dist/src/main.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/cjs/index.cjs', 'dist/cjs/index.d.cts'],
 ]
 const USELESS = /\.test\.|\.map$|(^|\/)(suite|test|bench|scripts)\b|(?<!\.d)\.ts$/
@@ -66,19 +68,24 @@ function tryEmbedded() {
 
 /** Through npx, as a new user would. A separate process group, so that the signal reaches every process. */
 function tryNpx() {
-  const args = ['--no', 'holdfast', 'serve', '--listen', '127.0.0.1:0', '--console', 'off', '--workers', '1']
+  const args = ['--no', 'holdfast', 'serve', '--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--workers', '1']
   const child = spawn('npx', args, { cwd: place, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
   const end = signal => process.kill(-child.pid, signal)
   const overdue = setTimeout(() => end('SIGKILL'), READY_SECONDS_MAX * 1000)
   return new Promise(resolve => {
     let said = ''
-    child.stdout.on('data', chunk => {
+    let isComplete = false
+    child.stdout.on('data', async chunk => {
       said += chunk
-      if (said.endsWith('\n')) end('SIGTERM')
+      if (!said.endsWith('\n')) return
+      const url = said.match(/ console (\S+)\n$/)?.[1]
+      isComplete = url !== undefined && (await hasConsole(url).catch(() => false))
+      end('SIGTERM')
     })
     child.once('close', () => {
       clearTimeout(overdue)
-      if (!/^holdfast ready http:\S+ console off\n$/.test(said)) giveUp(`npx holdfast serve said: ${said}`)
+      if (!/^holdfast ready http:\S+ console http:\S+\n$/.test(said)) giveUp(`npx holdfast serve said: ${said}`)
+      if (!isComplete) giveUp('npx holdfast serve does not have the console')
       resolve()
     })
   })

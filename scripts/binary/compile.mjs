@@ -1,5 +1,5 @@
 /** Run by Bun: puts the built program, the runtime and the native parts of this platform into one file. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 const ROOT = dirname(dirname(import.meta.dir))
@@ -47,13 +47,40 @@ const nativeParts = {
   },
 }
 
+/** The console's files come along as bytes, and the module that would look for them in a folder reads those. */
+const consoleParts = {
+  name: 'console',
+  setup(build) {
+    build.onLoad({ filter: /server[\\/]console-files\.js$/ }, ({ path }) => {
+      const folder = join(ROOT, 'dist', 'console')
+      const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
+      const rows = names.map(name => {
+        const copy = join(copies, 'console', `${name}.bytes`)
+        mkdirSync(dirname(copy), { recursive: true })
+        writeFileSync(copy, readFileSync(join(folder, name)))
+        return `${JSON.stringify(name)}: require(${JSON.stringify(copy)}),`
+      })
+      const text = readFileSync(path, 'utf8')
+      const contents = text
+        .replace('readdir(folder, { recursive: true })', 'Object.keys(EMBEDDED)')
+        .replace('readFile(join(folder, name))', 'readFile(EMBEDDED[name])')
+      if (contents.split('EMBEDDED').length !== 3) {
+        throw new Error(`${path} does not look for its files in the way it used to`)
+      }
+      return { contents: `${contents}\nconst EMBEDDED = {\n${rows.join('\n')}\n}\n`, loader: 'js' }
+    })
+  },
+}
+
 try {
   await Bun.build({
     entrypoints: [join(ROOT, 'dist', 'src', 'main.js')],
     target: 'bun',
     // Settings must not depend on what lies in the folder where the program is started.
     compile: { outfile, autoloadDotenv: false, autoloadBunfig: false },
-    plugins: [nativeParts],
+    plugins: [nativeParts, consoleParts],
   })
 } finally {
   rmSync(copies, { recursive: true })

@@ -1,0 +1,29 @@
+/** Asks before showing a button whether the caller may do what it does, so that a refusal comes with its reason. */
+import { useQuery } from '@tanstack/react-query'
+import type { AdminApi } from './admin-api.ts'
+import { call } from './client.ts'
+
+type Question = AdminApi['GetPermissions']['input']['questions'][number]
+
+export interface Permission {
+  /** Unknown counts as allowed: the object API decides anyway. */
+  readonly isRefused: boolean
+  readonly reason: string | undefined
+}
+
+const OPEN: Permission = { isRefused: false, reason: undefined }
+
+export function usePermissions<N extends string>(questions: Readonly<Record<N, Question>>): Record<N, Permission> {
+  const names = Object.keys(questions) as N[]
+  const asked = names.map(name => questions[name])
+  const { data } = useQuery({
+    queryKey: ['permissions', asked],
+    queryFn: ({ signal }) => call('GetPermissions', { questions: asked }, { signal }),
+    staleTime: 60_000,
+  })
+  const permissions = names.map((name, i): [N, Permission] => {
+    const answer = data?.answers[i]
+    return [name, answer?.verdict === 'refused' ? { isRefused: true, reason: answer.text } : OPEN]
+  })
+  return Object.fromEntries(permissions) as Record<N, Permission>
+}

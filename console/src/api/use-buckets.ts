@@ -1,0 +1,22 @@
+/** The buckets that the caller may see, page by page. */
+import { useInfiniteQuery } from '@tanstack/react-query'
+import type { AdminApi } from './admin-api.ts'
+import { call } from './client.ts'
+
+export type Bucket = AdminApi['ListBuckets']['output']['buckets'][number]
+
+export const BUCKETS_KEY = ['buckets'] as const
+const PAGE = 500
+
+export function useBuckets() {
+  const query = useInfiniteQuery({
+    queryKey: BUCKETS_KEY,
+    queryFn: ({ pageParam, signal }) => call('ListBuckets', { limit: PAGE, after: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: page => page.next,
+  })
+  return { ...query, buckets: query.data?.pages.flatMap(page => page.buckets) ?? [] }
+}
+
+/** Settings that the caller may not read are left out by the server. */
+export const isPublic = ({ public: open }: Bucket): boolean => open !== undefined && (open.policy || open.acl)

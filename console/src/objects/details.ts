@@ -1,0 +1,65 @@
+/** What the object API tells about one object: its headers, user metadata and tags. */
+import { childrenOf, escapeXml, send, sendDocument, sendForXml, textIn } from './request.ts'
+
+export interface ObjectDetails {
+  readonly size: number
+  readonly contentType: string
+  readonly etag: string
+  readonly modifiedAt: Date
+  readonly versionId: string | undefined
+  readonly headers: readonly (readonly [string, string])[]
+  readonly metadata: readonly (readonly [string, string])[]
+  readonly hold: boolean
+  readonly retention: { readonly mode: string; readonly until: Date } | undefined
+  readonly encryption: string | undefined
+}
+
+const SHOWN_HEADERS = [
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'expires',
+  'x-amz-storage-class',
+  'x-amz-website-redirect-location',
+]
+const USER = 'x-amz-meta-'
+
+export async function objectDetails(bucket: string, key: string, versionId?: string): Promise<ObjectDetails> {
+  const { headers } = await send({ method: 'HEAD', bucket, key, query: versionQuery(versionId) })
+  const mode = headers.get('x-amz-object-lock-mode')
+  const until = headers.get('x-amz-object-lock-retain-until-date')
+  return {
+    size: Number(headers.get('content-length')),
+    contentType: headers.get('content-type') ?? 'application/octet-stream',
+    etag: headers.get('etag') ?? '',
+    modifiedAt: new Date(headers.get('last-modified') ?? 0),
+    versionId: headers.get('x-amz-version-id') ?? undefined,
+    headers: [...headers].filter(([name]) => SHOWN_HEADERS.includes(name)),
+    metadata: [...headers]
+      .filter(([name]) => name.startsWith(USER))
+      .map(([name, value]) => [name.slice(USER.length), value] as const),
+    hold: headers.get('x-amz-object-lock-legal-hold') === 'ON',
+    retention: mode === null || until === null ? undefined : { mode, until: new Date(until) },
+    encryption: headers.get('x-amz-server-side-encryption') ?? undefined,
+  }
+}
+
+export const versionQuery = (versionId: string | undefined): Record<string, string> =>
+  versionId === undefined ? {} : { versionId }
+
+export type Tags = readonly (readonly [string, string])[]
+
+export async function readTags(bucket: string, key: string, versionId?: string): Promise<Tags> {
+  const root = await sendForXml({ method: 'GET', bucket, key, query: { tagging: '', ...versionQuery(versionId) } })
+  const [set] = childrenOf(root, 'TagSet')
+  return set === undefined
+    ? []
+    : childrenOf(set, 'Tag').map(tag => [textIn(tag, 'Key') ?? '', textIn(tag, 'Value') ?? ''] as const)
+}
+
+export async function writeTags(bucket: string, key: string, tags: Tags): Promise<void> {
+  const rows = tags.map(([name, value]) => `<Tag><Key>${escapeXml(name)}</Key><Value>${escapeXml(value)}</Value></Tag>`)
+  const body = `<Tagging><TagSet>${rows.join('')}</TagSet></Tagging>`
+  await sendDocument({ method: 'PUT', bucket, key, query: { tagging: '' } }, body)
+}

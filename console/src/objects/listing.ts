@@ -1,0 +1,157 @@
+/** Listings of a bucket: objects below a prefix, and versions. */
+import { childrenOf, decodedText, sendForXml, textIn } from './request.ts'
+
+export interface ObjectEntry {
+  readonly kind: 'object'
+  readonly key: string
+  readonly size: number
+  readonly modifiedAt: Date
+}
+
+export interface FolderEntry {
+  readonly kind: 'folder'
+  readonly key: string
+}
+
+/** A key whose newest version says that it was deleted. */
+export interface DeletedEntry {
+  readonly kind: 'deleted'
+  readonly key: string
+  readonly markerId: string
+  readonly modifiedAt: Date
+}
+
+export type Entry = ObjectEntry | FolderEntry | DeletedEntry
+
+export interface ListingPage {
+  readonly entries: readonly Entry[]
+  readonly next: string | undefined
+}
+
+interface ListingQuestion {
+  readonly bucket: string
+  readonly prefix: string
+  readonly after?: string | undefined
+  /** Everything below the prefix instead of one folder. */
+  readonly deep?: boolean
+  readonly limit?: number
+  readonly signal?: AbortSignal | undefined
+}
+
+const present = (query: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined))
+
+export async function listObjects(question: ListingQuestion): Promise<ListingPage> {
+  const { bucket, prefix, after, deep, limit, signal } = question
+  const query = present({
+    'list-type': '2',
+    'encoding-type': 'url',
+    prefix,
+    delimiter: deep ? undefined : '/',
+    'continuation-token': after,
+    'max-keys': limit?.toString(),
+  })
+  const root = await sendForXml({ method: 'GET', bucket, query }, { signal })
+  const objects = childrenOf(root, 'Contents').map(
+    (one): ObjectEntry => ({
+      kind: 'object',
+      key: decodedText(one, 'Key')!,
+      size: Number(textIn(one, 'Size')),
+      modifiedAt: new Date(textIn(one, 'LastModified')!),
+    }),
+  )
+  // The object that has the folder itself as its key stands for the folder and is not shown inside it.
+  const entries = [...objects.filter(({ key }) => deep || key !== prefix || !key.endsWith('/')), ...foldersIn(root)]
+  return { entries: deep ? entries : entries.sort(byKey), next: textIn(root, 'NextContinuationToken') }
+}
+
+const foldersIn = (root: Element): FolderEntry[] =>
+  childrenOf(root, 'CommonPrefixes').map(one => ({ kind: 'folder', key: decodedText(one, 'Prefix')! }))
+
+const byKey = (one: Entry, other: Entry): number => (one.key < other.key ? -1 : 1)
+
+export interface Version {
+  readonly key: string
+  readonly versionId: string
+  readonly isLatest: boolean
+  readonly isMarker: boolean
+  readonly size: number
+  readonly etag: string
+  readonly modifiedAt: Date
+  readonly owner: string | undefined
+}
+
+interface VersionMark {
+  readonly key: string
+  readonly versionId: string | undefined
+}
+
+interface VersionsPage {
+  readonly versions: readonly Version[]
+  readonly folders: readonly FolderEntry[]
+  readonly next: VersionMark | undefined
+}
+
+async function listVersions(
+  question: Omit<ListingQuestion, 'after'> & { readonly after?: VersionMark | undefined },
+): Promise<VersionsPage> {
+  const { bucket, prefix, after, deep, signal } = question
+  const query = present({
+    versions: '',
+    'encoding-type': 'url',
+    prefix,
+    delimiter: deep ? undefined : '/',
+    'key-marker': after?.key,
+    'version-id-marker': after?.versionId,
+  })
+  const root = await sendForXml({ method: 'GET', bucket, query }, { signal })
+  const rows = [...root.children].filter(({ localName }) => localName === 'Version' || localName === 'DeleteMarker')
+  const nextKey = decodedText(root, 'NextKeyMarker')
+  return {
+    versions: rows.map(versionOf),
+    folders: foldersIn(root),
+    next:
+      textIn(root, 'IsTruncated') === 'true' && nextKey !== undefined
+        ? { key: nextKey, versionId: textIn(root, 'NextVersionIdMarker') }
+        : undefined,
+  }
+}
+
+function versionOf(row: Element): Version {
+  const [owner] = childrenOf(row, 'Owner')
+  return {
+    key: decodedText(row, 'Key')!,
+    versionId: textIn(row, 'VersionId')!,
+    isLatest: textIn(row, 'IsLatest') === 'true',
+    isMarker: row.localName === 'DeleteMarker',
+    size: Number(textIn(row, 'Size') ?? 0),
+    etag: textIn(row, 'ETag') ?? '',
+    modifiedAt: new Date(textIn(row, 'LastModified')!),
+    owner: owner === undefined ? undefined : (textIn(owner, 'DisplayName') ?? textIn(owner, 'ID')),
+  }
+}
+
+/** The versions of one key, newest first. They come first among those with the key as their prefix. */
+export async function versionsOfKey(bucket: string, key: string, signal?: AbortSignal): Promise<Version[]> {
+  const found: Version[] = []
+  let after: VersionMark | undefined
+  do {
+    const page = await listVersions({ bucket, prefix: key, after, deep: true, signal })
+    found.push(...page.versions.filter(version => version.key === key))
+    after = page.versions.at(-1)?.key === key ? page.next : undefined
+  } while (after !== undefined)
+  return found
+}
+
+/** Keys of a folder that were deleted and can be restored, and its folders. */
+export async function listDeleted(question: ListingQuestion): Promise<ListingPage> {
+  const after = question.after === undefined ? undefined : (JSON.parse(question.after) as VersionMark)
+  const page = await listVersions({ ...question, after })
+  const deleted = page.versions
+    .filter(({ isMarker, isLatest }) => isMarker && isLatest)
+    .map((one): DeletedEntry => {
+      return { kind: 'deleted', key: one.key, markerId: one.versionId, modifiedAt: one.modifiedAt }
+    })
+  const entries = [...deleted, ...page.folders].sort(byKey)
+  return { entries, next: page.next === undefined ? undefined : JSON.stringify(page.next) }
+}

@@ -1,0 +1,163 @@
+/** The settings of one bucket. */
+import { Anchor, Button, Paper, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { call } from '../api/client.ts'
+import { usePermissions } from '../api/permissions.ts'
+import { BUCKETS_KEY, type Bucket, isPublic } from '../api/use-buckets.ts'
+import { timeText } from '../format.ts'
+import { deleteBucket, setVersioning } from '../objects/buckets.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { EmptyState } from '../parts/empty-state.tsx'
+import { GuardedButton } from '../parts/guarded-button.tsx'
+import { notify } from '../parts/notices.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Link, navigate, toBuckets, toFolder } from '../router.tsx'
+import { texts } from '../texts.ts'
+import classes from './page.module.css'
+
+const t = texts.settings
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <Paper component="section" withBorder p="md" aria-label={title}>
+      <Stack gap="xs" align="flex-start">
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        {children}
+      </Stack>
+    </Paper>
+  )
+}
+
+function Versioning({ bucket }: { readonly bucket: Bucket }) {
+  const queries = useQueryClient()
+  const { change } = usePermissions({ change: { action: 's3:PutBucketVersioning', bucket: bucket.name } })
+  const isOn = bucket.versioning === 'on'
+  const mutation = useMutation({
+    mutationFn: () => setVersioning(bucket.name, isOn ? 'Suspended' : 'Enabled'),
+    onSuccess: () => {
+      notify(t.versioningChanged)
+      return queries.invalidateQueries({ queryKey: BUCKETS_KEY })
+    },
+  })
+  return (
+    <Section title={t.versioning}>
+      {bucket.versioning === undefined ? (
+        <Text>{t.notReadable}</Text>
+      ) : (
+        <Text>
+          <strong>{t.versioningState[bucket.versioning]}.</strong> {t.versioningText[bucket.versioning]}
+        </Text>
+      )}
+      {mutation.error !== null && <Problem error={mutation.error} />}
+      {bucket.lockEnabled ? (
+        <Text size="sm">{t.lockKeepsOn}</Text>
+      ) : (
+        <>
+          {isOn && <Text size="sm">{t.suspendWhat}</Text>}
+          <GuardedButton
+            permission={change}
+            variant="default"
+            loading={mutation.isPending}
+            onClick={() => mutation.mutate()}
+          >
+            {isOn ? t.suspend : t.turnOn}
+          </GuardedButton>
+        </>
+      )}
+    </Section>
+  )
+}
+
+function DeleteDialog({ bucket, close }: { readonly bucket: string; readonly close: () => void }) {
+  const [typed, setTyped] = useState('')
+  const queries = useQueryClient()
+  const deletion = useMutation({
+    mutationFn: () => deleteBucket(bucket),
+    onSuccess: () => {
+      notify(t.deleted(bucket))
+      void queries.invalidateQueries({ queryKey: BUCKETS_KEY })
+      navigate(toBuckets())
+    },
+  })
+  return (
+    <Dialog title={t.deleteTitle} close={close}>
+      <Stack>
+        <Text>{t.deleteText}</Text>
+        {deletion.error !== null && <Problem error={deletion.error} />}
+        <TextInput
+          label={t.deleteConfirm(bucket)}
+          value={typed}
+          onChange={event => setTyped(event.currentTarget.value)}
+          autoComplete="off"
+          data-autofocus
+        />
+        <Button color="red" disabled={typed !== bucket} loading={deletion.isPending} onClick={() => deletion.mutate()}>
+          {t.delete}
+        </Button>
+      </Stack>
+    </Dialog>
+  )
+}
+
+function Deletion({ bucket }: { readonly bucket: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const { remove } = usePermissions({ remove: { action: 's3:DeleteBucket', bucket } })
+  return (
+    <Section title={t.deleteTitle}>
+      <Text>{t.deleteText}</Text>
+      <GuardedButton permission={remove} color="red" onClick={() => setOpen(true)}>
+        {t.delete}
+      </GuardedButton>
+      {isOpen && <DeleteDialog bucket={bucket} close={() => setOpen(false)} />}
+    </Section>
+  )
+}
+
+const shown = <T,>(setting: T | undefined, text: (setting: T) => string): string =>
+  setting === undefined ? t.notReadable : text(setting)
+
+export default function BucketSettingsPage({ bucket: name }: { readonly bucket: string }) {
+  const {
+    data: bucket,
+    error,
+    isPending,
+    refetch,
+  } = useQuery({
+    queryKey: [...BUCKETS_KEY, 'one', name],
+    queryFn: async ({ signal }) => (await call('ListBuckets', { name }, { signal })).buckets[0] ?? null,
+  })
+  return (
+    <div className={classes.page}>
+      <PageHead title={t.title(name)}>
+        <Anchor component={Link} href={toFolder(name)}>
+          {t.openObjects}
+        </Anchor>
+      </PageHead>
+      {error !== null && <Problem error={error} retry={() => void refetch()} />}
+      {isPending && <Skeleton height={300} aria-label={texts.loading} />}
+      {bucket === null && <EmptyState icon="bucket" title={t.noneTitle} text={t.none} />}
+      {bucket && (
+        <>
+          <Versioning bucket={bucket} />
+          <Section title={t.lock}>
+            <Text>{shown(bucket.lockEnabled, isOn => (isOn ? t.lockOn : t.lockOff))}</Text>
+          </Section>
+          <Section title={t.encryption}>
+            <Text>{shown(bucket.encryption, rule => rule?.algorithm ?? t.noEncryption)}</Text>
+          </Section>
+          <Section title={t.public}>
+            <Text>{shown(bucket.public, () => (isPublic(bucket) ? t.publicOn : t.publicOff))}</Text>
+          </Section>
+          <Section title={t.created}>
+            <Text>{timeText(new Date(bucket.createdAt))}</Text>
+          </Section>
+          <Deletion bucket={name} />
+        </>
+      )}
+    </div>
+  )
+}

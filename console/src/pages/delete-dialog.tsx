@@ -1,0 +1,102 @@
+/** Says what a deletion will do before it is done, does it, and tells what was refused. */
+import { Alert, Button, Group, List, Progress, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { visibleText } from '../format.ts'
+import { readVersioning, type Versioning } from '../objects/buckets.ts'
+import { deleteAll, keysBelow, type Refused } from '../objects/changes.ts'
+import type { Entry } from '../objects/listing.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { notify } from '../parts/notices.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { texts } from '../texts.ts'
+
+const t = texts.remove
+const REFUSED_SHOWN = 20
+
+interface DeleteDialogProps {
+  readonly bucket: string
+  readonly entries: readonly Entry[]
+  readonly close: () => void
+  readonly onDone: () => void
+}
+
+function meaning(versioning: Versioning | undefined, count: number): string {
+  if (versioning === undefined) return t.unknown(count)
+  return { on: t.kept, off: t.lost, suspended: t.suspended }[versioning](count)
+}
+
+function RefusedList({ refused }: { readonly refused: readonly Refused[] }) {
+  return (
+    <Alert role="alert" color="red" variant="outline" title={t.refused(refused.length)}>
+      <List size="sm">
+        {refused.slice(0, REFUSED_SHOWN).map(({ key, message }) => (
+          <List.Item key={key}>
+            {visibleText(key)}: {message}
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  )
+}
+
+/** What will be deleted is read anew for every dialog. */
+function useDoomed(bucket: string, entries: readonly Entry[]) {
+  const [counted, setCounted] = useState(0)
+  const names = entries.map(({ key }) => key)
+  const keys = useQuery({
+    queryKey: ['doomed', bucket, names],
+    queryFn: ({ signal }) => keysBelow(bucket, entries, { signal, onCount: setCounted }),
+    staleTime: 0,
+    gcTime: 0,
+  })
+  // A caller who may not read the setting still may delete.
+  const versioning = useQuery({ queryKey: ['versioning', bucket], queryFn: () => readVersioning(bucket), retry: false })
+  return { keys, counted, versioning: versioning.data, isPending: keys.isPending || versioning.isPending }
+}
+
+export function DeleteDialog({ bucket, entries, close, onDone }: DeleteDialogProps) {
+  const queries = useQueryClient()
+  const { keys, counted, versioning, isPending } = useDoomed(bucket, entries)
+  const [done, setDone] = useState(0)
+  const all = keys.data ?? []
+  const deletion = useMutation({
+    mutationFn: () =>
+      deleteAll(
+        bucket,
+        all.map(key => ({ key })),
+        setDone,
+      ),
+    onSuccess: refused => {
+      void queries.invalidateQueries({ queryKey: ['listing', bucket] })
+      notify(t.done(all.length - refused.length))
+      if (refused.length > 0) return
+      onDone()
+      close()
+    },
+  })
+  const isNothing = !isPending && all.length === 0
+  return (
+    <Dialog title={t.title(entries.length)} close={close}>
+      <Stack>
+        {keys.error !== null && <Problem error={keys.error} />}
+        {deletion.error !== null && <Problem error={deletion.error} />}
+        {isPending && <Text role="status">{t.counting(counted)}</Text>}
+        {isNothing && keys.error === null && <Text>{t.none}</Text>}
+        {!isPending && all.length > 0 && !deletion.isSuccess && <Text>{meaning(versioning, all.length)}</Text>}
+        {deletion.isPending && <Progress value={(done / all.length) * 100} aria-label={t.progress(done, all.length)} />}
+        {deletion.data !== undefined && deletion.data.length > 0 && <RefusedList refused={deletion.data} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close} data-autofocus>
+            {deletion.isSuccess ? texts.close : texts.cancel}
+          </Button>
+          {!isNothing && !deletion.isSuccess && (
+            <Button color="red" disabled={isPending} loading={deletion.isPending} onClick={() => deletion.mutate()}>
+              {t.confirm(all.length)}
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </Dialog>
+  )
+}

@@ -1,0 +1,131 @@
+/** Properties, user metadata and tags of an object. */
+import { Button, Paper, Stack, Text, Textarea, Title } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { exactTimeText, visibleText } from '../format.ts'
+import { type ObjectDetails, readTags, type Tags, writeTags } from '../objects/details.ts'
+import type { ObjectPlace } from '../objects/object-place.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { notify } from '../parts/notices.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { texts } from '../texts.ts'
+import classes from './object-overview.module.css'
+
+const t = texts.object
+
+interface FactsProps {
+  readonly title: string
+  readonly rows: readonly (readonly [string, string])[]
+  readonly none?: string
+}
+
+function Facts({ title, rows, none }: FactsProps) {
+  return (
+    <Paper component="section" withBorder p="md" aria-label={title}>
+      <Title order={2} size="h4" mb="sm">
+        {title}
+      </Title>
+      {rows.length === 0 ? (
+        <Text c="dimmed">{none}</Text>
+      ) : (
+        <dl className={classes.facts}>
+          {rows.map(([name, value]) => (
+            <div key={name} className={classes.fact}>
+              <dt>{visibleText(name)}</dt>
+              <dd>{visibleText(value)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </Paper>
+  )
+}
+
+const tagsText = (tags: Tags): string => tags.map(([name, value]) => `${name}=${value}`).join('\n')
+
+function tagsOf(text: string): Tags {
+  const lines = text.split('\n').filter(line => line.trim() !== '')
+  return lines.map(line => {
+    const [name = '', value = ''] = line.split(/=(.*)/s)
+    return [name.trim(), value.trim()] as const
+  })
+}
+
+function TagsDialog({ place, tags, close }: { place: ObjectPlace; tags: Tags; close: () => void }) {
+  const [text, setText] = useState(tagsText(tags))
+  const queries = useQueryClient()
+  const saving = useMutation({
+    mutationFn: () => writeTags(place.bucket, place.key, tagsOf(text)),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['tags', place.bucket, place.key] })
+      notify(t.tagsSaved)
+      close()
+    },
+  })
+  return (
+    <Dialog title={t.editTags} close={close}>
+      <Stack>
+        {saving.error !== null && <Problem error={saving.error} />}
+        <Textarea
+          label={t.tags}
+          description={t.tagsHint}
+          rows={6}
+          value={text}
+          onChange={event => setText(event.currentTarget.value)}
+          data-autofocus
+        />
+        <Button loading={saving.isPending} onClick={() => saving.mutate()}>
+          {t.saveTags}
+        </Button>
+      </Stack>
+    </Dialog>
+  )
+}
+
+function TagsSection({ place }: { readonly place: ObjectPlace }) {
+  const { bucket, key, versionId } = place
+  const [isOpen, setOpen] = useState(false)
+  const { data, error } = useQuery({
+    queryKey: ['tags', bucket, key, versionId],
+    queryFn: () => readTags(bucket, key, versionId),
+  })
+  if (error !== null) return <Problem error={error} />
+  return (
+    <Stack gap="xs" align="flex-start">
+      <div className={classes.whole}>
+        <Facts title={t.tags} rows={data ?? []} none={t.noTags} />
+      </div>
+      {data !== undefined && versionId === undefined && (
+        <Button variant="default" onClick={() => setOpen(true)}>
+          {t.editTags}
+        </Button>
+      )}
+      {isOpen && data !== undefined && <TagsDialog place={place} tags={data} close={() => setOpen(false)} />}
+    </Stack>
+  )
+}
+
+function rowsOf(details: ObjectDetails): (readonly [string, string])[] {
+  const { size, contentType, modifiedAt, etag, versionId, encryption, hold, retention } = details
+  return [
+    [t.size, t.exactSize(size)],
+    [t.type, contentType],
+    [t.modified, exactTimeText(modifiedAt)],
+    [t.etag, etag.replaceAll('"', '')],
+    ...(versionId === undefined ? [] : [[t.version, versionId] as const]),
+    ...(encryption === undefined ? [] : [[t.encryption, encryption] as const]),
+    [t.hold, hold ? t.holdOn : t.none],
+    [t.retention, retention === undefined ? t.none : t.retained(retention.mode, exactTimeText(retention.until))],
+    ...details.headers,
+  ]
+}
+
+export function ObjectOverview({ place, details }: { readonly place: ObjectPlace; readonly details: ObjectDetails }) {
+  return (
+    <Stack>
+      <Facts title={t.properties} rows={rowsOf(details)} />
+      <Facts title={t.metadata} rows={details.metadata} none={t.noMetadata} />
+      <TagsSection place={place} />
+    </Stack>
+  )
+}

@@ -1,0 +1,118 @@
+/** What can be done with the entries that are selected. */
+import { Button, Paper, Text } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { usePermissions } from '../api/permissions.ts'
+import { deleteAll, keysBelow } from '../objects/changes.ts'
+import { download, downloadZip } from '../objects/downloads.ts'
+import type { DeletedEntry, Entry } from '../objects/listing.ts'
+import { GuardedButton } from '../parts/guarded-button.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { notify } from '../parts/notices.tsx'
+import { messageOf } from '../parts/problem.tsx'
+import { objectsText, texts } from '../texts.ts'
+import { DeleteDialog } from './delete-dialog.tsx'
+import classes from './selection-bar.module.css'
+
+const t = texts.objects
+
+interface SelectionBarProps {
+  readonly place: { readonly bucket: string; readonly prefix: string }
+  readonly chosen: readonly Entry[]
+  readonly clear: () => void
+}
+
+function RestoreButton({ bucket, chosen, clear }: Omit<SelectionBarProps, 'place'> & { readonly bucket: string }) {
+  const queries = useQueryClient()
+  const deleted = chosen.filter((entry): entry is DeletedEntry => entry.kind === 'deleted')
+  const restoring = useMutation({
+    mutationFn: () =>
+      deleteAll(
+        bucket,
+        deleted.map(({ key, markerId }) => ({ key, versionId: markerId })),
+      ),
+    onSuccess: refused => {
+      if (refused[0] !== undefined) notify(refused[0].message, { isError: true })
+      notify(t.restored(deleted.length - refused.length))
+      clear()
+      return queries.invalidateQueries({ queryKey: ['listing', bucket] })
+    },
+    onError: error => notify(messageOf(error), { isError: true }),
+  })
+  return (
+    <Button
+      size="xs"
+      leftSection={<Icon name="restore" size={15} />}
+      disabled={deleted.length === 0}
+      loading={restoring.isPending}
+      onClick={() => restoring.mutate()}
+    >
+      {t.restore}
+    </Button>
+  )
+}
+
+function DownloadButton({ place: { bucket, prefix }, chosen }: Omit<SelectionBarProps, 'clear'>) {
+  const [done, setDone] = useState(0)
+  const [first] = chosen
+  const isOne = chosen.length === 1 && first?.kind === 'object'
+  const work = useMutation({
+    mutationFn: async () => {
+      if (isOne) return download({ bucket, key: first.key })
+      const keys = await keysBelow(bucket, chosen, { signal: new AbortController().signal, onCount: () => {} })
+      return downloadZip({ bucket, keys, prefix, name: `${bucket}.zip`, onProgress: setDone })
+    },
+    onError: error => {
+      const isDismissed = error instanceof DOMException && error.name === 'AbortError'
+      if (!isDismissed) notify(messageOf(error), { isError: true })
+    },
+  })
+  return (
+    <>
+      <Button
+        size="xs"
+        variant="default"
+        leftSection={<Icon name="download" size={15} />}
+        loading={work.isPending}
+        onClick={() => work.mutate()}
+      >
+        {isOne ? t.download : t.downloadZip}
+      </Button>
+      {work.isPending && !isOne && <Text role="status">{t.zipping(objectsText(done))}</Text>}
+    </>
+  )
+}
+
+export function SelectionBar({ place, chosen, clear }: SelectionBarProps) {
+  const { bucket } = place
+  const [isDeleting, setDeleting] = useState(false)
+  const { remove } = usePermissions({ remove: { action: 's3:DeleteObject', bucket, key: chosen[0]?.key ?? 'file' } })
+  const isDeleted = chosen.some(({ kind }) => kind === 'deleted')
+  return (
+    <Paper className={classes.bar} withBorder>
+      <Text fw={600} size="sm" role="status">
+        {t.selected(chosen.length)}
+      </Text>
+      {isDeleted ? (
+        <RestoreButton {...{ bucket, chosen, clear }} />
+      ) : (
+        <>
+          <DownloadButton place={place} chosen={chosen} />
+          <GuardedButton
+            permission={remove}
+            size="xs"
+            color="red"
+            leftSection={<Icon name="trash" size={15} />}
+            onClick={() => setDeleting(true)}
+          >
+            {t.delete}
+          </GuardedButton>
+        </>
+      )}
+      <Button size="xs" variant="subtle" onClick={clear}>
+        {t.clearSelection}
+      </Button>
+      {isDeleting && <DeleteDialog bucket={bucket} entries={chosen} close={() => setDeleting(false)} onDone={clear} />}
+    </Paper>
+  )
+}
