@@ -13,7 +13,7 @@ function engineBinary() {
   return `@lmdb/lmdb-${process.platform}-${process.arch}/node.napi${tag}.node`
 }
 
-/** What a package does to find its binary at run time is decided here, once. */
+/** Packages look for their binaries at run time; here that is decided once. */
 const nativeParts = {
   name: 'native parts',
   setup(build) {

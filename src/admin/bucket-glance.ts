@@ -12,44 +12,31 @@ import { isUsageDamaged, usageOf } from '../store/usage/usage.ts'
 import type { Schema } from './input.ts'
 import { isPermitted } from './permitted.ts'
 import type { AdminContext } from './route.ts'
-
-const TEXT: Schema = { type: 'string' }
-const YES_OR_NO: Schema = { type: 'boolean' }
-const COUNT: Schema = { type: 'integer' }
+import { COUNT, objectOf, oneOfWords, TEXT, TIME, YES_OR_NO } from './schemas.ts'
 
 /** One bucket of a list. Settings that are not required are absent when the caller may not read them. */
-export const LISTED_BUCKET: Schema = {
-  type: 'object',
-  required: ['name', 'owner', 'createdAt'],
-  properties: {
-    name: TEXT,
-    owner: { ...TEXT, description: 'Id of the account' },
-    createdAt: { ...TEXT, format: 'date-time' },
-    versioning: { ...TEXT, enum: ['off', 'on', 'suspended'] },
-    lockEnabled: YES_OR_NO,
-    defaultRetention: { type: 'object' },
-    encryption: {
-      type: 'object',
-      nullable: true,
-      description: 'The default of the bucket',
-      required: ['algorithm'],
-      properties: { algorithm: TEXT, key: TEXT },
-    },
-    public: {
-      type: 'object',
-      description: 'What opens the bucket to everybody',
-      required: ['policy', 'acl'],
-      properties: { policy: YES_OR_NO, acl: YES_OR_NO },
-    },
-    usage: {
-      type: 'object',
-      nullable: true,
-      description: 'Null until the bucket has been counted',
-      required: USAGE_FIELDS,
-      properties: Object.fromEntries(USAGE_FIELDS.map(name => [name, COUNT])),
-    },
+export const LISTED_BUCKET: Schema = objectOf({
+  name: TEXT,
+  owner: { ...TEXT, description: 'Id of the account' },
+  createdAt: TIME,
+  'versioning?': oneOfWords('off', 'on', 'suspended'),
+  'lockEnabled?': YES_OR_NO,
+  'defaultRetention?': { type: 'object' },
+  'encryption?': {
+    ...objectOf({ algorithm: TEXT, 'key?': TEXT }),
+    nullable: true,
+    description: 'The default of the bucket',
   },
-}
+  'public?': {
+    ...objectOf({ policy: YES_OR_NO, acl: YES_OR_NO }),
+    description: 'What opens the bucket to everybody',
+  },
+  'usage?': {
+    ...objectOf(Object.fromEntries(USAGE_FIELDS.map(name => [name, COUNT]))),
+    nullable: true,
+    description: 'Null until the bucket has been counted',
+  },
+})
 
 /**
  * `usage` is null until the bucket has been counted after the upgrade from a version without counters, and while its

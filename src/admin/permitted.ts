@@ -1,7 +1,4 @@
-/**
- * What a caller of the console who is no administrator may see: exactly what the object API would let the same key
- * read.
- */
+/** Callers of the console who are no administrators see exactly what the object API would let the same key read. */
 import type { ExplainQuestion } from '../edge/explain.ts'
 import { Fault } from '../model/faults.ts'
 import { type Explanation, explanationJson, explanationText } from '../rules/explanation.ts'

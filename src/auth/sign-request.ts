@@ -1,12 +1,14 @@
-/** Signs requests as a client, for the commands that call a server. */
+/** Signs requests as a client: for the commands that call a server, and in the query for browsers. */
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
-import { queryIn, type Scheme } from './schemes.ts'
+import { percentEncoded } from '../lib/percent-encoding.ts'
+import { queryIn, type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
 import {
   basicText,
   canonicalFields,
   canonicalPairs,
   canonicalRequest,
   hmac,
+  type Scope,
   scopeOf,
   sha256Hex,
   signedHeadersIn,
@@ -16,6 +18,17 @@ import {
 export interface KeyPair {
   readonly accessKey: string
   readonly secretKey: string
+}
+
+export interface PresignedRequest {
+  readonly method: string
+  /** Scheme, host and port. */
+  readonly origin: string
+  /** Percent-encoded. */
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+  /** Headers that must be sent as given; one character per byte. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 interface UnsignedRequest {
@@ -28,6 +41,15 @@ interface UnsignedRequest {
 
 /** Signing needs no account: the server knows the key's owner. */
 const NO_ACCOUNT = { accountId: '', canonicalId: '', displayName: '', email: undefined }
+
+function signatureOf(
+  scheme: Scheme,
+  key: KeyPair,
+  { stamp, scope, canonical }: { readonly stamp: string; readonly scope: Scope; readonly canonical: string },
+): string {
+  const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonical)].join('\n')
+  return hmac(signingKey(scheme, { ...key, account: NO_ACCOUNT, user: undefined }, scope), text)
+}
 
 /** The request with its date, the hash of its body and a signature over all of its headers. */
 export function signRequest(
@@ -51,9 +73,40 @@ export function signRequest(
     { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash },
     undefined,
   )
-  const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonical)].join('\n')
-  const signature = hmac(signingKey(scheme, { ...key, account: NO_ACCOUNT, user: undefined }, scope), text)
+  const signature = signatureOf(scheme, key, { stamp, scope, canonical })
   const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.text}`
   headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
   return whole
+}
+
+const queryText = (pairs: readonly (readonly [string, string])[]): string =>
+  pairs.map(([name, value]) => `${percentEncoded(name)}=${percentEncoded(value)}`).join('&')
+
+/** The URL of the request, with the signature in its query. */
+export function presign(
+  scheme: Scheme,
+  { method, origin, path, query, headers }: PresignedRequest,
+  by: { readonly key: KeyPair; readonly region: string; readonly now: number; readonly seconds: number },
+): string {
+  const stamp = basicText(by.now)
+  const scope = scopeOf(scheme, stamp.slice(0, 8), by.region)
+  const sent = [['host', new URL(origin).host] as const, ...Object.entries(headers)]
+  const fields = canonicalFields({ method, target: path, headers: sent })
+  const signedHeaders = signedHeadersIn([...fields.keys()].join(';'))
+  const x = scheme.queryPrefix
+  const text = queryText([
+    ...Object.entries(query),
+    [`${x}Algorithm`, scheme.algorithm],
+    [`${x}Credential`, `${by.key.accessKey}/${scope.text}`],
+    [`${x}Date`, stamp],
+    [`${x}Expires`, String(by.seconds)],
+    [`${x}SignedHeaders`, signedHeaders.text],
+  ])
+  const pairs = canonicalPairs(text)
+  const canonical = canonicalRequest(
+    { method, path, pairs, fields, signedHeaders, contentHash: UNSIGNED_PAYLOAD },
+    undefined,
+  )
+  const signature = signatureOf(scheme, by.key, { stamp, scope, canonical })
+  return `${origin}${path}?${text}&${x}Signature=${signature}`
 }

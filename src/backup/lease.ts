@@ -30,7 +30,7 @@ interface Lease {
 
 export interface BackupProgress {
   readonly takenAt: string
-  /** What the client reads next, or is reading. */
+  /** The part that the client reads next, or is reading. */
   readonly phase: 'records' | 'blobs'
   readonly sentBytes: number
   /** Since the client last read something. */

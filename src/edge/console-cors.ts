@@ -32,11 +32,11 @@ export function consoleCors(exchange: Exchange, origins: ConsoleOrigins | undefi
   const [origin, ...more] = headerValues(exchange.request, 'origin')
   if (origins === undefined || origin === undefined || more.length > 0) return []
   if (!isConsole(origin, exchange, origins)) return []
-  const [asked] = headerValues(exchange.request, 'access-control-request-headers')
+  const [requestHeaders] = headerValues(exchange.request, 'access-control-request-headers')
   return [
     ['access-control-allow-origin', origin],
     ['access-control-allow-methods', METHODS],
-    ['access-control-allow-headers', asked],
+    ['access-control-allow-headers', requestHeaders],
     ['access-control-expose-headers', '*'],
     ['access-control-max-age', PREFLIGHT_SECONDS],
     ['vary', 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method'],

@@ -1,4 +1,5 @@
 /** Evaluates lifecycle rules for one object or upload: when it expires, and by which rule. */
+import { percentEncoded } from '../lib/percent-encoding.ts'
 import type { Pairs } from '../model/version.ts'
 import { formatHttpDate } from './http-date.ts'
 
@@ -153,12 +154,9 @@ export function prefixesOf(rules: readonly LifecycleRule[], what: Concern): stri
   return found
 }
 
-const encoded = (id: string): string =>
-  encodeURIComponent(id).replace(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
-
 /** R89. The value of the expiration header. */
 export const expirationText = ({ at, ruleId }: Due): string =>
-  `expiry-date="${formatHttpDate(at)}", rule-id="${encoded(ruleId)}"`
+  `expiry-date="${formatHttpDate(at)}", rule-id="${percentEncoded(ruleId)}"`
 
 /** R67. A rule's id as a header value: verbatim when it is printable ASCII, otherwise percent-encoded. */
-export const ruleIdText = (ruleId: string): string => (/^[\x20-\x7e]*$/.test(ruleId) ? ruleId : encoded(ruleId))
+export const ruleIdText = (ruleId: string): string => (/^[\x20-\x7e]*$/.test(ruleId) ? ruleId : percentEncoded(ruleId))

@@ -12,6 +12,7 @@ import { SCHEMES, UNSIGNED_PAYLOAD } from '../auth/schemes.ts'
 import { type KeyPair, signRequest } from '../auth/sign-request.ts'
 import type { RawRequest } from '../http/raw-request.ts'
 import { systemClock } from '../lib/clock.ts'
+import { percentEncoded } from '../lib/percent-encoding.ts'
 import { type NeutralHeaders, NoResponse, neutralHeaders, noResponseOf, refusalOf, s3HeaderName } from './responses.ts'
 import { withRetries } from './retries.ts'
 
@@ -55,15 +56,11 @@ export interface ClientResponse {
 
 const SILENCE_MS_MAX = 60_000
 
-/** Escapes all but the unreserved characters, on which every server agrees. */
-const escaped = (text: string): string =>
-  encodeURIComponent(text).replaceAll(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
-
-const pathOf = (key: string): string => key.split('/').map(escaped).join('/')
+const pathOf = (key: string): string => key.split('/').map(percentEncoded).join('/')
 
 function queryOf(query: ClientRequest['query'] = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
-  return pairs.map(([name, value]) => `${escaped(name)}=${escaped(String(value))}`).join('&')
+  return pairs.map(([name, value]) => `${percentEncoded(name)}=${percentEncoded(String(value))}`).join('&')
 }
 
 const piecesOf = ({ body = [] }: ClientRequest): readonly Buffer[] => (Buffer.isBuffer(body) ? [body] : body)

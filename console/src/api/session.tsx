@@ -1,4 +1,4 @@
-/** Who is signed in. Pages are shown only with a session; what the server answers is the only truth about it. */
+/** The signed-in caller. Pages are shown only with a session, and only the server decides whether there is one. */
 import { QueryClient, useQuery } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
 import type { AdminApi } from './admin-api.ts'

@@ -1,4 +1,4 @@
-/** What the object API tells about one object: its headers, user metadata and tags. */
+/** Headers, user metadata and tags of one object, as the object API returns them. */
 import { childrenOf, escapeXml, send, sendDocument, sendForXml, textIn } from './request.ts'
 
 export interface ObjectDetails {

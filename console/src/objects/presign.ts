@@ -2,24 +2,14 @@
  * Requests to the object API. The admin API signs them, and the browser sends them itself, so that bytes of objects
  * never pass through the console's server. Requests of the same moment are signed together.
  */
+import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 
-export interface ObjectRequest {
-  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-  readonly bucket?: string
-  readonly key?: string
-  /** A sub-resource has an empty value. */
-  readonly query?: Readonly<Record<string, string>>
-  /** Headers that the signature covers: all that begin with x-amz-. */
-  readonly headers?: Readonly<Record<string, string>>
-  readonly expiresInSeconds?: number
-}
+type Presigning = AdminApi['PresignRequests']
 
-export interface SignedRequest {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-}
+/** A sub-resource is a query with an empty value; the signature must cover all headers that begin with x-amz-. */
+export type ObjectRequest = Presigning['input']['requests'][number]
+type SignedRequest = Presigning['output']['requests'][number]
 
 interface Waiting {
   readonly request: ObjectRequest
@@ -46,7 +36,7 @@ function flush(): void {
 async function sign(batch: readonly Waiting[]): Promise<void> {
   try {
     const { requests } = await call('PresignRequests', { requests: batch.map(({ request }) => request) })
-    for (const [i, one] of batch.entries()) one.resolve(requests[i] as SignedRequest)
+    for (const [i, one] of batch.entries()) one.resolve(requests[i]!)
   } catch (error) {
     for (const one of batch) one.reject(error)
   }

@@ -40,7 +40,7 @@ function RefusedList({ refused }: { readonly refused: readonly Refused[] }) {
   )
 }
 
-/** What will be deleted is read anew for every dialog. */
+/** The objects that will be deleted are read anew for every dialog. */
 function useDoomed(bucket: string, entries: readonly Entry[]) {
   const [counted, setCounted] = useState(0)
   const names = entries.map(({ key }) => key)

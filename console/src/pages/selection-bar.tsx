@@ -1,4 +1,4 @@
-/** What can be done with the entries that are selected. */
+/** The actions on the selected entries. */
 import { Button, Paper, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'

@@ -83,7 +83,7 @@ class UploadQueue {
     if (task === undefined) return
     this.#tasks.delete(id)
     task.stop.abort()
-    // What cannot be freed now is freed by the bucket's rule for incomplete uploads.
+    // Parts that cannot be freed now are freed by the bucket's rule for incomplete uploads.
     if (task.view.state !== 'done') void task.multipart?.abort().catch(() => {})
     this.#changed()
     this.#startNext()

@@ -1,4 +1,5 @@
 /** Parameters and elements that all listings share. */
+import { percentEncoded } from '../../lib/percent-encoding.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { OperationContext } from '../context.ts'
 import { asText, invalidArgument, maybe } from '../inputs.ts'
@@ -13,11 +14,7 @@ export const encoding: Decoder<'url' | undefined> = maybe.query('encoding-type',
   return 'url' as const
 })
 
-const encoded = (text: string): string =>
-  encodeURIComponent(text)
-    .replace(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
-    .replaceAll('%2F', '/')
-    .replaceAll('%20', '+')
+const encoded = (text: string): string => percentEncoded(text).replaceAll('%2F', '/').replaceAll('%20', '+')
 
 /** Encodes keys and prefixes for this listing. */
 export const speller =
