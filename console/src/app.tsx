@@ -1,14 +1,14 @@
 /** Chooses the page for an address. Pages are loaded when they are first opened. */
 import { Button, Center, Loader } from '@mantine/core'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { whenSessionEnds } from './api/client.ts'
 import { forgetSession, SessionProvider, useSessionQuery } from './api/session.tsx'
 import { SignInPage } from './pages/sign-in-page.tsx'
 import { EmptyState } from './parts/empty-state.tsx'
 import { Problem } from './parts/problem.tsx'
-import { navigate, type ObjectTab, toBuckets, usePlace } from './router.tsx'
+import { navigate, type ObjectTab, type Place, toBuckets, usePlace } from './router.tsx'
 import { Shell } from './shell/shell.tsx'
-import { texts } from './texts.ts'
+import { texts } from './texts/texts.ts'
 
 const BucketsPage = lazy(() => import('./pages/buckets-page.tsx'))
 const ObjectsPage = lazy(() => import('./pages/objects-page.tsx'))
@@ -17,27 +17,40 @@ const BucketSettingsPage = lazy(() => import('./pages/bucket-settings-page.tsx')
 
 const TABS: readonly string[] = Object.keys(texts.object.tabs)
 
-function Page() {
-  const { segments, query } = usePlace()
-  const [top = 'buckets', bucket, part] = segments
-  if (top === 'buckets' && bucket === undefined) return <BucketsPage />
-  if (top === 'buckets' && bucket !== undefined && part === undefined) {
-    const prefix = query.get('prefix') ?? ''
-    const search = query.get('search') ?? ''
-    return <ObjectsPage key={bucket} {...{ bucket, prefix, search }} isDeleted={query.get('deleted') === 'yes'} />
-  }
+function objectPage(bucket: string, query: URLSearchParams): ReactNode {
   const key = query.get('key')
-  if (bucket !== undefined && part === 'object' && key !== null) {
-    const tab = TABS.includes(query.get('tab') ?? '') ? (query.get('tab') as ObjectTab) : 'overview'
-    return (
-      <ObjectPage
-        key={`${bucket}/${key}`}
-        place={{ bucket, key, versionId: query.get('version') ?? undefined }}
-        tab={tab}
-      />
-    )
-  }
-  if (bucket !== undefined && part === 'settings') return <BucketSettingsPage key={bucket} bucket={bucket} />
+  if (key === null) return undefined
+  const tab = TABS.includes(query.get('tab') ?? '') ? (query.get('tab') as ObjectTab) : 'overview'
+  const place = { bucket, key, versionId: query.get('version') ?? undefined }
+  return <ObjectPage key={`${bucket}/${key}`} place={place} tab={tab} />
+}
+
+function objectsPage(bucket: string, query: URLSearchParams): ReactNode {
+  const prefix = query.get('prefix') ?? ''
+  const search = query.get('search') ?? ''
+  return <ObjectsPage key={bucket} {...{ bucket, prefix, search }} isDeleted={query.get('deleted') === 'yes'} />
+}
+
+/** Pages of a bucket by the segment after its name. */
+const BUCKET_PAGES: ReadonlyMap<string, (bucket: string, query: URLSearchParams) => ReactNode> = new Map([
+  ['', objectsPage],
+  ['object', objectPage],
+  ['settings', bucket => <BucketSettingsPage key={bucket} bucket={bucket} />],
+])
+
+/** Pages by the first segment. */
+const AREA_PAGES: ReadonlyMap<string, (place: Place) => ReactNode> = new Map([
+  [
+    'buckets',
+    ({ segments: [, bucket, part = ''], query }) =>
+      bucket === undefined ? <BucketsPage /> : BUCKET_PAGES.get(part)?.(bucket, query),
+  ],
+])
+
+function Page() {
+  const place = usePlace()
+  const page = AREA_PAGES.get(place.segments[0] ?? 'buckets')?.(place)
+  if (page !== undefined) return page
   return (
     <EmptyState icon="search" title={texts.unknownPage.title} text={texts.unknownPage.text}>
       <Button onClick={() => navigate(toBuckets())}>{texts.unknownPage.home}</Button>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The console in a real Chromium against a real server. Installs Debian's browser when there is none. Screenshots of every
 # page are written to dist/console-shots.
-# Usage: test/console/run.sh
+# Usage: test/console/run.sh [dist/test/console/flows/NAME.js...]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -22,4 +22,6 @@ fi
 
 npm run --silent build
 export CHROMIUM=$browser
-exec node --enable-source-maps dist/test/console/run.js "$@"
+flows=("$@")
+[ ${#flows[@]} -gt 0 ] || flows=(dist/test/console/flows/*.js)
+exec node --enable-source-maps --test --test-concurrency=1 "${flows[@]}"

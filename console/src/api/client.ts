@@ -1,5 +1,5 @@
 /** Calls the admin API by the names of its routes. Types and paths are generated from the API's description. */
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { ADMIN_API, type AdminApi } from './admin-api.ts'
 import { ApiFailure, unreachable } from './failure.ts'
 

@@ -1,6 +1,6 @@
 /** Sends signed requests to the object API and reads its XML. */
 import { ApiFailure, unreachable } from '../api/failure.ts'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { crc32Base64 } from './crc32.ts'
 import { type ObjectRequest, presign } from './presign.ts'
 

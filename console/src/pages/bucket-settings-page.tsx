@@ -1,36 +1,25 @@
 /** The settings of one bucket. */
-import { Anchor, Button, Paper, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Button, Skeleton, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { BUCKETS_KEY, type Bucket, isPublic } from '../api/use-buckets.ts'
 import { timeText } from '../format.ts'
 import { deleteBucket, setVersioning } from '../objects/buckets.ts'
+import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { notify } from '../parts/notices.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { Link, navigate, toBuckets, toFolder } from '../router.tsx'
-import { texts } from '../texts.ts'
+import { Section } from '../parts/section.tsx'
+import { navigate, toBuckets } from '../router.tsx'
+import { texts } from '../texts/texts.ts'
 import classes from './page.module.css'
 
 const t = texts.settings
-
-function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  return (
-    <Paper component="section" withBorder p="md" aria-label={title}>
-      <Stack gap="xs" align="flex-start">
-        <Title order={2} size="h4">
-          {title}
-        </Title>
-        {children}
-      </Stack>
-    </Paper>
-  )
-}
 
 function Versioning({ bucket }: { readonly bucket: Bucket }) {
   const queries = useQueryClient()
@@ -132,11 +121,8 @@ export default function BucketSettingsPage({ bucket: name }: { readonly bucket: 
   })
   return (
     <div className={classes.page}>
-      <PageHead title={t.title(name)}>
-        <Anchor component={Link} href={toFolder(name)}>
-          {t.openObjects}
-        </Anchor>
-      </PageHead>
+      <PageHead title={t.title(name)} />
+      <BucketTabs bucket={name} />
       {error !== null && <Problem error={error} retry={() => void refetch()} />}
       {isPending && <Skeleton height={300} aria-label={texts.loading} />}
       {bucket === null && <EmptyState icon="bucket" title={t.noneTitle} text={t.none} />}

@@ -10,7 +10,7 @@ import { Icon } from '../parts/icons.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Link, navigate, toBuckets, toFolder, usePlace } from '../router.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { CreateBucket } from './create-bucket.tsx'
 import classes from './page.module.css'
 

@@ -9,7 +9,7 @@ import type { Entry } from '../objects/listing.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 const t = texts.remove
 const REFUSED_SHOWN = 20

@@ -1,7 +1,7 @@
 /** The way from the list of buckets to a folder or object. */
 import { visibleText } from '../format.ts'
 import { Link, toBuckets, toFolder } from '../router.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './folder-path.module.css'
 
 interface FolderPathProps {

@@ -9,7 +9,7 @@ import { type ObjectDetails, versionQuery } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { presign } from '../objects/presign.ts'
 import { Problem } from '../parts/problem.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './object-preview.module.css'
 import { previewKind, readText, TEXT_BYTES_MAX } from './preview-kind.ts'
 

@@ -12,7 +12,7 @@ import { EmptyState } from '../parts/empty-state.tsx'
 import { notify } from '../parts/notices.tsx'
 import { messageOf, Problem } from '../parts/problem.tsx'
 import { Link, toObject } from '../router.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './object-versions.module.css'
 
 const VersionDifference = lazy(() => import('./version-difference.tsx'))

@@ -5,12 +5,13 @@ import { type DragEvent, useEffect, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
 import { lastPart, visibleText } from '../format.ts'
 import type { Entry } from '../objects/listing.ts'
+import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { navigate, toFolder, toSettings } from '../router.tsx'
-import { texts } from '../texts.ts'
+import { navigate, toFolder } from '../router.tsx'
+import { texts } from '../texts/texts.ts'
 import { type ChosenFile, droppedFiles } from '../uploads/dropped-files.ts'
 import { uploadQueue } from '../uploads/upload-queue.ts'
 import { FolderPath } from './folder-path.tsx'
@@ -115,11 +116,9 @@ export default function ObjectsPage(props: ObjectsPageProps) {
         >
           {isDeleted ? t.showCurrent : t.showDeleted}
         </Button>
-        <Button variant="default" leftSection={<Icon name="settings" />} onClick={() => navigate(toSettings(bucket))}>
-          {t.settings}
-        </Button>
         {!isDeleted && <UploadButton permission={permissions.write} onFiles={upload} />}
       </PageHead>
+      <BucketTabs bucket={bucket} />
       <Group>
         <SearchField key={`${prefix}/${isDeleted}`} {...props} />
       </Group>

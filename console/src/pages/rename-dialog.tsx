@@ -8,7 +8,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { navigate, toObject } from '../router.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 const t = texts.rename
 

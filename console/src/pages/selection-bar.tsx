@@ -10,7 +10,7 @@ import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { messageOf } from '../parts/problem.tsx'
-import { objectsText, texts } from '../texts.ts'
+import { objectsText, texts } from '../texts/texts.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
 import classes from './selection-bar.module.css'
 

@@ -8,7 +8,7 @@ import { downloadLink } from '../objects/downloads.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './share-dialog.module.css'
 
 const t = texts.share

@@ -5,7 +5,7 @@ import { type FormEvent, useState } from 'react'
 import { ApiFailure } from '../api/failure.ts'
 import { signIn } from '../api/session.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './sign-in-page.module.css'
 
 const t = texts.signIn

@@ -4,7 +4,7 @@ import { type ChangeEvent, useRef } from 'react'
 import type { Permission } from '../api/permissions.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { type ChosenFile, chosenFiles } from '../uploads/dropped-files.ts'
 
 const t = texts.objects

@@ -1,7 +1,7 @@
 /** A dialog with a title. Mantine's own header would be a second banner of the page. */
 import { Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './dialog.module.css'
 
 interface DialogProps {

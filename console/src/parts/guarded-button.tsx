@@ -2,7 +2,7 @@
 import { Button, type ButtonProps, Tooltip } from '@mantine/core'
 import { type ComponentPropsWithRef, useId } from 'react'
 import type { Permission } from '../api/permissions.ts'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 type GuardedButtonProps = ButtonProps &
   Omit<ComponentPropsWithRef<'button'>, keyof ButtonProps> & { readonly permission: Permission }

@@ -1,7 +1,7 @@
 /** Short messages about what was done, read aloud and gone after a while. */
 import { Notification } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './notices.module.css'
 
 interface Notice {

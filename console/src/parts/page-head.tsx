@@ -1,7 +1,7 @@
 /** The title of a page and what can be done on it. */
 import { Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './page-head.module.css'
 
 interface PageHeadProps {

@@ -1,7 +1,7 @@
 /** An error: what happened, what to do, and what to quote when asking for help. */
 import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core'
 import { ApiFailure } from '../api/failure.ts'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { Icon } from './icons.tsx'
 
 interface ProblemProps {

@@ -1,12 +1,13 @@
 /** Everything by keyboard: jump to a bucket, or run a command. */
 import { Text, TextInput, UnstyledButton, useMantineColorScheme } from '@mantine/core'
 import { type KeyboardEvent, useId, useState } from 'react'
-import { signOut } from '../api/session.tsx'
+import { signOut, useSession } from '../api/session.tsx'
 import { useBuckets } from '../api/use-buckets.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Icon, type IconName } from '../parts/icons.tsx'
 import { navigate, toBuckets, toFolder, toSettings } from '../router.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
+import { areasFor } from './areas.ts'
 import classes from './command-palette.module.css'
 
 interface Command {
@@ -20,6 +21,7 @@ const SHOWN_MAX = 40
 const t = texts.palette
 
 function useCommands(): Command[] {
+  const session = useSession()
   const { buckets } = useBuckets()
   const { setColorScheme } = useMantineColorScheme()
   const opened = buckets.flatMap(({ name }): Command[] => [
@@ -27,7 +29,7 @@ function useCommands(): Command[] {
     { id: `settings ${name}`, label: t.settingsOf(name), icon: 'settings', run: () => navigate(toSettings(name)) },
   ])
   return [
-    { id: 'buckets', label: texts.shell.buckets, icon: 'bucket', run: () => navigate(toBuckets()) },
+    ...areasFor(session).map(({ label, href, icon }) => ({ id: href, label, icon, run: () => navigate(href) })),
     { id: 'create', label: t.createBucket, icon: 'plus', run: () => navigate(`${toBuckets()}?create=yes`) },
     { id: 'light', label: texts.shell.lightTheme, icon: 'theme', run: () => setColorScheme('light') },
     { id: 'dark', label: texts.shell.darkTheme, icon: 'theme', run: () => setColorScheme('dark') },

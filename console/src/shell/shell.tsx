@@ -4,9 +4,10 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { signOut, useSession } from '../api/session.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Notices } from '../parts/notices.tsx'
-import { Link, toBuckets } from '../router.tsx'
-import { texts } from '../texts.ts'
+import { Link, toBuckets, usePlace } from '../router.tsx'
+import { texts } from '../texts/texts.ts'
 import { UploadPanel } from '../uploads/upload-panel.tsx'
+import { areasFor } from './areas.ts'
 import classes from './shell.module.css'
 
 const CommandPalette = lazy(() => import('./command-palette.tsx'))
@@ -54,6 +55,16 @@ function AccountMenu() {
   )
 }
 
+function AreaLinks() {
+  const session = useSession()
+  const [top = 'buckets'] = usePlace().segments
+  return areasFor(session).map(({ label, href }) => (
+    <Link key={href} href={href} className={classes.link} aria-current={href === `/${top}` ? 'page' : undefined}>
+      {label}
+    </Link>
+  ))
+}
+
 /** Opens with the usual shortcut on every page. */
 function usePaletteShortcut(open: () => void): void {
   useEffect(() => {
@@ -81,9 +92,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
             <img src="/favicon.svg" alt="" width={26} height={26} />
             <span>{texts.product}</span>
           </Link>
-          <Link href={toBuckets()} className={classes.link}>
-            {t.buckets}
-          </Link>
+          <AreaLinks />
         </nav>
         <Button
           className={classes.search}

@@ -1,6 +1,6 @@
 /** One multipart upload of a file. Parts that arrived are kept over pauses and failures. */
 import { childrenOf, escapeXml, rootOf, send, sendForXml, textIn } from '../objects/request.ts'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { transfer } from './transfer.ts'
 
 const MEGABYTE = 2 ** 20

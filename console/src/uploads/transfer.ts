@@ -2,7 +2,7 @@
 import { unreachable } from '../api/failure.ts'
 import { type ObjectRequest, presign } from '../objects/presign.ts'
 import { objectFailure } from '../objects/request.ts'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 export interface TransferOptions {
   readonly signal: AbortSignal

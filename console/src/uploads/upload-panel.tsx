@@ -4,7 +4,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react'
 import { lastPart, visibleText } from '../format.ts'
 import { Icon } from '../parts/icons.tsx'
 import { messageOf } from '../parts/problem.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import classes from './upload-panel.module.css'
 import { type Upload, uploadQueue } from './upload-queue.ts'
 

@@ -1,5 +1,8 @@
-/** Every text of the console, in one place. Another language is another object of this shape. */
-import { bytesText, countText } from './format.ts'
+/**
+ * Texts of the frame, the buckets and their objects. Each of the other areas has a file of its own beside this one, which is
+ * loaded with its pages. Another language is another set of objects of these shapes.
+ */
+import { bytesText, countText } from '../format.ts'
 
 const counted = (count: number, one: string, many: string): string => `${countText(count)} ${count === 1 ? one : many}`
 export const objectsText = (count: number): string => counted(count, 'object', 'objects')
@@ -93,6 +96,11 @@ export const texts = {
     publicReason: 'Anyone who reaches the server may read something here: the policy or the ACL allows it.',
     more: 'Show more',
   },
+  bucketTabs: {
+    label: (bucket: string) => `Pages of ${bucket}`,
+    objects: 'Objects',
+    settings: 'Settings',
+  },
   createBucket: {
     title: 'Create a bucket',
     name: 'Name',
@@ -130,7 +138,6 @@ export const texts = {
     restored: (count: number) => `${objectsText(count)} restored.`,
     showDeleted: 'Deleted objects',
     showCurrent: 'Back to objects',
-    settings: 'Settings',
     emptyTitle: 'This folder is empty',
     empty: 'Drop files or folders here, or use the upload button. Programs can write with any S3 client.',
     emptySearch: (text: string) => `No name in this folder begins with "${text}".`,
@@ -290,7 +297,6 @@ export const texts = {
     delete: 'Delete this bucket',
     deleteConfirm: (bucket: string) => `Type ${bucket} to confirm`,
     deleted: (bucket: string) => `Bucket ${bucket} was deleted.`,
-    openObjects: 'Objects',
   },
   uploads: {
     title: 'Uploads',

@@ -1,0 +1,19 @@
+/** The areas of the console, in the order of the navigation. */
+import type { Session } from '../api/session.tsx'
+import type { IconName } from '../parts/icons.tsx'
+import { toBuckets } from '../router.tsx'
+import { texts } from '../texts/texts.ts'
+
+export interface Area {
+  readonly label: string
+  readonly href: string
+  readonly icon: IconName
+  /** Areas that only administrators may open are not offered to others. */
+  readonly isFor: (session: Session) => boolean
+}
+
+const everybody = (): boolean => true
+
+const AREAS: readonly Area[] = [{ label: texts.shell.buckets, href: toBuckets(), icon: 'bucket', isFor: everybody }]
+
+export const areasFor = (session: Session): Area[] => AREAS.filter(({ isFor }) => isFor(session))
