@@ -1,6 +1,6 @@
 /**
- * Texts of the frame, the buckets and their objects. Each of the other areas has a file of its own beside this one, which is
- * loaded with its pages. Another language is another set of objects of these shapes.
+ * Texts of the frame, the buckets and their objects. Each of the other areas has a file of its own beside this one,
+ * which is loaded with its pages. Another language is another set of objects of these shapes.
  */
 import { bytesText, countText } from '../format.ts'
 
