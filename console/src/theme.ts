@@ -39,6 +39,10 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
     '--hf-hover': colors.gray[1],
     '--hf-added': '#e3f7e8',
     '--hf-removed': '#fdeaea',
+    '--hf-marked': '#fff3bf',
+    '--hf-code-name': '#0a5266',
+    '--hf-code-text': '#1f6f2b',
+    '--hf-code-value': '#8a3ffc',
   },
   dark: {
     '--mantine-color-dimmed': colors.dark[1],
@@ -49,5 +53,9 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
     '--hf-hover': colors.dark[6],
     '--hf-added': '#14361f',
     '--hf-removed': '#421b1b',
+    '--hf-marked': '#4a3d0c',
+    '--hf-code-name': '#84c9dc',
+    '--hf-code-text': '#8fd99a',
+    '--hf-code-value': '#d0b3ff',
   },
 })
