@@ -36,12 +36,18 @@ const DOCUMENT = `<LifecycleConfiguration><Rule>${RULE}</Rule></LifecycleConfigu
 const QUESTION = { action: 's3:ListBucket', ...BUCKET }
 const REMOVAL = { action: 's3:DeleteObject', ...BUCKET, key: 'a' }
 
+/** Parameters of paths. */
+const PLACES: Readonly<Record<string, string>> = { bucket: 'kept', name: 'payroll' }
+
 /** The bodies of routes that take one. */
 const BODIES: Readonly<Record<string, object>> = {
+  ChangeEncryptionKey: { disabled: true },
+  CreateEncryptionKey: { name: 'archive' },
   Explain: { ...QUESTION, as: 'AKROOT' },
   GetPermissions: { questions: [QUESTION, REMOVAL] },
   PresignRequests: { requests: [{ method: 'GET', ...BUCKET, headers: { 'x-amz-meta-a': 'b' } }] },
   PreviewLifecycle: { document: DOCUMENT, days: 3 },
+  RotateEncryption: { what: 'named', name: 'payroll' },
   SignIn: { accessKey: 'AKROOT', secretKey: 'the-secret-of-the-root' },
 }
 
@@ -64,7 +70,11 @@ test('every described answer has the properties that its description names, and 
       described.sort((a, b) => Number(a.name === 'SignIn') - Number(b.name === 'SignIn'))
       for (const { name, method, path, answer } of described) {
         const body = BODIES[name]
-        const sent = { method, path: path.replace('{bucket}', 'kept'), ...(body === undefined ? {} : { body }) }
+        const sent = {
+          method,
+          path: path.replace(/\{(\w+)\}/, (_, name: string) => PLACES[name]!),
+          ...(body === undefined ? {} : { body }),
+        }
         const { status, text, json } = await page.ask(sent)
         assert(status < 300, `${name}: ${text}`)
         assert.deepEqual(differences(answer!, json()), [], name)

@@ -26,7 +26,7 @@ export interface AdminApi {
   /** Enable or disable a named key; refused while it wraps a locked version. */
   ChangeEncryptionKey: {
     input: { readonly name: string; readonly disabled: boolean }
-    output: Readonly<Record<string, unknown>>
+    output: { readonly name: string; readonly version: number; readonly disabled: boolean; readonly checking?: number }
   }
   /** Enable or disable a key. */
   ChangeKey: {
@@ -39,7 +39,10 @@ export interface AdminApi {
     output: Readonly<Record<string, unknown>>
   }
   /** Confirm that the clock is right, so that locks end by it. */
-  ConfirmClock: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  ConfirmClock: {
+    input: Readonly<Record<string, never>>
+    output: { readonly clock: string; readonly lockTime: string; readonly jumped: boolean }
+  }
   /** Create an account. */
   CreateAccount: {
     input: {
@@ -63,7 +66,10 @@ export interface AdminApi {
     output: Readonly<Record<string, unknown>>
   }
   /** Create a named key, which a server with strict key names then accepts. */
-  CreateEncryptionKey: { input: { readonly name: string }; output: Readonly<Record<string, unknown>> }
+  CreateEncryptionKey: {
+    input: { readonly name: string }
+    output: { readonly name: string; readonly version: number; readonly disabled: boolean; readonly checking?: number }
+  }
   /** Create a key of an account or a user; only this response has its secret. */
   CreateKey: {
     input: {
@@ -167,13 +173,41 @@ export interface AdminApi {
     }
   }
   /** Get the progress of the move of all blobs to another place. */
-  GetBlobsMove: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  GetBlobsMove: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly state: 'never' | 'moving' | 'moved'
+      readonly from?: string
+      readonly to?: string
+      readonly blobs?: number
+      readonly bytes?: number
+      readonly damaged?: number
+    }
+  }
   /** Get the settings and usage of a bucket. */
   GetBucket: { input: { readonly bucket: string }; output: Readonly<Record<string, unknown>> }
   /** Get the clock and the lock time, which differ after the clock has jumped. */
-  GetClock: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  GetClock: {
+    input: Readonly<Record<string, never>>
+    output: { readonly clock: string; readonly lockTime: string; readonly jumped: boolean }
+  }
   /** Get the servers that share the database, and which of them leads. */
-  GetCluster: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  GetCluster: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly epoch: number
+      readonly leader?: string
+      readonly term?: number
+      readonly members: readonly {
+        readonly id: string
+        readonly address: string
+        readonly version: string
+        readonly joinedAt: string
+        readonly renewals: number
+        readonly leads: boolean
+      }[]
+    }
+  }
   /** Get damage with the objects it affects: found by the last scrub, and records lost from the metadata. */
   GetDamage: {
     input: Readonly<Record<string, never>>
@@ -207,7 +241,21 @@ export interface AdminApi {
   /** Get this description. */
   GetDescription: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
   /** Get the id and versions of the keyring, and the named keys that were created or changed. */
-  GetEncryption: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  GetEncryption: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly keyring: string
+      readonly service: number
+      readonly storage: number
+      readonly named: number
+      readonly keys: readonly {
+        readonly name: string
+        readonly version: number
+        readonly disabled: boolean
+        readonly checking?: number
+      }[]
+    }
+  }
   /** Get the owner and state of a key. */
   GetKey: { input: { readonly accessKey: string }; output: Readonly<Record<string, unknown>> }
   /** Get the metrics as JSON; with a prefix, only families whose names begin with it. */
@@ -346,10 +394,35 @@ export interface AdminApi {
   /** Get the settings that the server runs with, without secrets. */
   GetSettings: {
     input: Readonly<Record<string, never>>
-    output: { readonly settings: Readonly<Record<string, unknown>> }
+    output: { readonly settings: Readonly<Record<string, string | number | boolean | readonly string[]>> }
   }
   /** Get objects, versions and bytes of all buckets, and of each account that owns some. */
-  GetUsage: { input: { readonly accountId?: string }; output: Readonly<Record<string, unknown>> }
+  GetUsage: {
+    input: { readonly accountId?: string }
+    output: {
+      readonly buckets: number
+      readonly uncountedBuckets: number
+      readonly objects: number
+      readonly versions: number
+      readonly deleteMarkers: number
+      readonly bytes: number
+      readonly versionBytes: number
+      readonly uploads: number
+      readonly uploadBytes: number
+      readonly accounts: readonly {
+        readonly accountId: string
+        readonly buckets: number
+        readonly uncountedBuckets: number
+        readonly objects: number
+        readonly versions: number
+        readonly deleteMarkers: number
+        readonly bytes: number
+        readonly versionBytes: number
+        readonly uploads: number
+        readonly uploadBytes: number
+      }[]
+    }
+  }
   /** Get a user with its policies. */
   GetUser: { input: { readonly accountId: string; readonly user: string }; output: Readonly<Record<string, unknown>> }
   /** Renew the lease of the backup. */
@@ -497,11 +570,14 @@ export interface AdminApi {
   /** Read all records of the snapshot once, in the format of docs/formats/backup.md. */
   ReadBackupRecords: { input: { readonly backup: string }; output: Readonly<Record<string, unknown>> }
   /** After a rotation, rewrap stored keys with the newest ones: one step, and the cursor of the next. */
-  RewrapEncryption: { input: { readonly from?: string }; output: Readonly<Record<string, unknown>> }
+  RewrapEncryption: {
+    input: { readonly from?: string }
+    output: { readonly looked: number; readonly rewrapped: number; readonly left: number; readonly next?: string }
+  }
   /** Encrypt new objects with a new key; older keys still decrypt what they encrypted. */
   RotateEncryption: {
     input: { readonly what: 'service' | 'storage' | 'named'; readonly name?: string }
-    output: Readonly<Record<string, unknown>>
+    output: { readonly what: 'service' | 'storage' | 'named'; readonly name?: string; readonly version: number }
   }
   /** Enable object lock, permanently, and set the default retention; none without mode and days. */
   SetLock: {

@@ -1,6 +1,7 @@
 /** Routes of the place where blobs are stored. */
 import { readBlobsMove } from '../../store/content/blobs-move.ts'
 import { route } from '../route.ts'
+import { COUNT, objectOf, oneOfWords, TEXT } from '../schemas.ts'
 
 export const GetBlobsMove = route({
   name: 'GetBlobsMove',
@@ -8,6 +9,14 @@ export const GetBlobsMove = route({
   path: '/v1/blobs/move',
   summary: 'Get the progress of the move of all blobs to another place',
   permission: 'admin',
+  answer: objectOf({
+    state: oneOfWords('never', 'moving', 'moved'),
+    'from?': TEXT,
+    'to?': TEXT,
+    'blobs?': COUNT,
+    'bytes?': COUNT,
+    'damaged?': COUNT,
+  }),
   input: {},
   async run(ctx) {
     const move = (await readBlobsMove(ctx.store.context.meta))?.move

@@ -4,7 +4,17 @@ import { type ClusterView, readCluster } from '../../store/cluster/cluster-recor
 import { expel } from '../../store/cluster/membership.ts'
 import { path } from '../input.ts'
 import { route } from '../route.ts'
+import { COUNT, listOf, objectOf, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
 import { isoTime } from './accounts.ts'
+
+const MEMBER = objectOf({
+  id: TEXT,
+  address: TEXT,
+  version: TEXT,
+  joinedAt: TIME,
+  renewals: { ...COUNT, description: 'How often it has renewed its membership; a member that lives goes on counting' },
+  leads: YES_OR_NO,
+})
 
 const membersOf = ({ members, leader }: ClusterView) =>
   [...members].map(([id, { address, version, joinedAt, renewal }]) => ({
@@ -22,6 +32,7 @@ export const GetCluster = route({
   path: '/v1/cluster',
   summary: 'Get the servers that share the database, and which of them leads',
   permission: 'admin',
+  answer: objectOf({ epoch: COUNT, 'leader?': TEXT, 'term?': COUNT, members: listOf(MEMBER) }),
   input: {},
   async run(ctx) {
     const view = await readCluster(ctx.store.context.meta)

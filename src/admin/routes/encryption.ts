@@ -4,8 +4,16 @@ import { Fault } from '../../model/faults.ts'
 import type { NamedKey } from '../../store/keys/named-keys.ts'
 import { body, booleanField, enumField, optionalField, path, textField } from '../input.ts'
 import { type AdminContext, route } from '../route.ts'
+import { COUNT, listOf, objectOf, oneOfWords, TEXT, YES_OR_NO } from '../schemas.ts'
 
 const named = path('Name of the key, as requests name it')
+
+const KEY = objectOf({
+  name: TEXT,
+  version: COUNT,
+  disabled: YES_OR_NO,
+  'checking?': { ...COUNT, description: 'While the key is being disabled: versions and uploads scanned so far' },
+})
 
 const shown = ({ store }: AdminContext, name: string) => store.namedKeys.get(name)
 
@@ -15,6 +23,7 @@ export const GetEncryption = route({
   path: '/v1/encryption',
   summary: 'Get the id and versions of the keyring, and the named keys that were created or changed',
   permission: 'admin',
+  answer: objectOf({ keyring: TEXT, service: COUNT, storage: COUNT, named: COUNT, keys: listOf(KEY) }),
   input: {},
   async run({ store }) {
     const { keyring } = store.context
@@ -28,6 +37,7 @@ export const CreateEncryptionKey = route({
   path: '/v1/encryption/keys',
   summary: 'Create a named key, which a server with strict key names then accepts',
   permission: 'admin',
+  answer: KEY,
   status: 201,
   input: { name: body(textField, 'Its name') },
   async run(ctx, { name }) {
@@ -42,6 +52,7 @@ export const ChangeEncryptionKey = route({
   path: '/v1/encryption/keys/{name}',
   summary: 'Enable or disable a named key; refused while it wraps a locked version',
   permission: 'admin',
+  answer: KEY,
   // Checking all locked versions may take long; the response reports the progress.
   isPending: answer => (answer as NamedKey).checking !== undefined,
   input: { name: named, disabled: body(booleanField, 'Neither encrypts nor decrypts') },
@@ -66,6 +77,7 @@ export const RewrapEncryption = route({
   path: '/v1/encryption/rewrap',
   summary: 'After a rotation, rewrap stored keys with the newest ones: one step, and the cursor of the next',
   permission: 'admin',
+  answer: objectOf({ looked: COUNT, rewrapped: COUNT, left: COUNT, 'next?': TEXT }),
   input: { from: optionalField(textField, 'The cursor of the step before; absent to start a round') },
   async run({ store }, { from }) {
     const { next, ...done } = await store.namedKeys.rewrap(place(from))
@@ -79,6 +91,7 @@ export const RotateEncryption = route({
   path: '/v1/encryption/rotate',
   summary: 'Encrypt new objects with a new key; older keys still decrypt what they encrypted',
   permission: 'admin',
+  answer: objectOf({ what: oneOfWords('service', 'storage', 'named'), 'name?': TEXT, version: COUNT }),
   input: {
     what: body(enumField('service', 'storage', 'named'), 'The key of AES256, the storage key, or the named keys'),
     name: optionalField(textField, 'Only this named key'),

@@ -2,7 +2,7 @@
 import { body, booleanField, optionalField, path, positiveInteger, query, textField } from '../input.ts'
 import { explainTo } from '../permitted.ts'
 import { type LineStream, route } from '../route.ts'
-import { COUNT, EXPLANATION, listOf, objectOf, TEXT } from '../schemas.ts'
+import { COUNT, EXPLANATION, listOf, objectOf, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
 
 export const Explain = route({
   name: 'Explain',
@@ -90,6 +90,8 @@ export const ListLedgers = route({
   },
 })
 
+const CLOCK = objectOf({ clock: TIME, lockTime: TIME, jumped: YES_OR_NO })
+
 const shownClock = (state: { readonly clock: number; readonly lockTime: number; readonly jumped: boolean }) => ({
   clock: new Date(state.clock).toISOString(),
   lockTime: new Date(state.lockTime).toISOString(),
@@ -102,6 +104,7 @@ export const GetClock = route({
   path: '/v1/clock',
   summary: 'Get the clock and the lock time, which differ after the clock has jumped',
   permission: 'admin',
+  answer: CLOCK,
   input: {},
   run: async ctx => shownClock(await ctx.store.context.lockClock.state()),
 })
@@ -112,6 +115,7 @@ export const ConfirmClock = route({
   path: '/v1/clock/confirm',
   summary: 'Confirm that the clock is right, so that locks end by it',
   permission: 'admin',
+  answer: CLOCK,
   input: {},
   async run(ctx) {
     await ctx.store.context.lockClock.confirm(ctx.store.context)

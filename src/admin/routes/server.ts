@@ -1,5 +1,6 @@
 /** Routes of the server itself. */
 import { parseRecordKey } from '../../store/commit/record-keys.ts'
+import type { Schema } from '../input.ts'
 import { route } from '../route.ts'
 import { COUNT, DECIMAL, listOf, objectOf, SCRUB, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
 
@@ -91,13 +92,16 @@ export const ListProcesses = route({
   run: async ctx => ({ processes: (await ctx.inspection?.processes()) ?? [] }),
 })
 
+/** A text, a number, yes or no, or a list of texts. */
+const SETTING: Schema = { oneOf: [TEXT, DECIMAL, YES_OR_NO, listOf(TEXT)] }
+
 export const GetSettings = route({
   name: 'GetSettings',
   method: 'GET',
   path: '/v1/settings',
   summary: 'Get the settings that the server runs with, without secrets',
   permission: 'admin',
-  answer: objectOf({ settings: { type: 'object' } }),
+  answer: objectOf({ settings: { type: 'object', additionalProperties: SETTING } }),
   input: {},
   run: async ctx => ({ settings: ctx.inspection?.settings ?? {} }),
 })

@@ -1,9 +1,16 @@
 /** The route of storage usage by account. */
-import type { Usage } from '../../model/usage.ts'
+import { USAGE_FIELDS, type Usage } from '../../model/usage.ts'
 import { addUsage } from '../../store/usage/usage.ts'
 import { accountUsage, bucketUsage } from '../../store/usage/usage-report.ts'
 import { query, textField } from '../input.ts'
 import { route } from '../route.ts'
+import { COUNT, listOf, objectOf, TEXT } from '../schemas.ts'
+
+const COUNTERS = {
+  buckets: COUNT,
+  uncountedBuckets: COUNT,
+  ...Object.fromEntries(USAGE_FIELDS.map(name => [name, COUNT])),
+}
 
 export const GetUsage = route({
   name: 'GetUsage',
@@ -11,6 +18,7 @@ export const GetUsage = route({
   path: '/v1/usage',
   summary: 'Get objects, versions and bytes of all buckets, and of each account that owns some',
   permission: 'admin',
+  answer: objectOf({ ...COUNTERS, accounts: listOf(objectOf({ accountId: TEXT, ...COUNTERS })) }),
   input: { accountId: query(textField, 'Only of this account') },
   async run(ctx, { accountId }) {
     if (accountId !== undefined) await ctx.accounts.get(accountId)
