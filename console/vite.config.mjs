@@ -10,7 +10,7 @@ export default defineConfig({
   base: '/',
   cacheDir: join(here, '..', 'dist', '.vite'),
   build: {
-    outDir: join(here, '..', 'dist', 'console'),
+    outDir: join(here, '..', 'dist', 'console-pages'),
     emptyOutDir: true,
     target: 'es2022',
     // An asset inlined as data: would need an exception in the policy.

@@ -1,5 +1,5 @@
 /**
- * Builds the console, the static files in dist/console that the server sends to browsers, and their compressed forms.
+ * Builds the console, the static files in dist/console-pages that the server sends to browsers, and their compressed forms.
  * Only what starts or packs a server needs it; tests do not.
  */
 import { mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { filesBelow, giveUp, ROOT, say, succeeds } from './runtime.mjs'
 
-const FOLDER = join('dist', 'console')
+const FOLDER = join('dist', 'console-pages')
 const STAMP = join(ROOT, 'dist', '.console-built')
 const VITE = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js')
 const COMPRESSED = /\.(js|css|html|svg)$/

@@ -12,7 +12,7 @@ import { giveUp, ROOT, succeeds } from './runtime.mjs'
 
 const NEEDED = [
   ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'],
-  'dist/console/index.html',
+  'dist/console-pages/index.html',
   ...['dist/src/main.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/cjs/index.cjs', 'dist/cjs/index.d.cts'],
 ]
 const USELESS = /\.test\.|\.map$|(^|\/)(suite|test|bench|scripts)\b|(?<!\.d)\.ts$/

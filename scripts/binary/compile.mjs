@@ -52,7 +52,7 @@ const consoleParts = {
   name: 'console',
   setup(build) {
     build.onLoad({ filter: /server[\\/]console-files\.js$/ }, ({ path }) => {
-      const folder = join(ROOT, 'dist', 'console')
+      const folder = join(ROOT, 'dist', 'console-pages')
       const names = readdirSync(folder, { recursive: true, withFileTypes: true })
         .filter(entry => entry.isFile())
         .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { ConsoleFile, ConsoleFiles } from '../admin/console/console-pages.ts'
 
 /** Beside the compiled source, in the repository and in the package. */
-const builtFolder = (): string => fileURLToPath(new URL('../../console', import.meta.url))
+const builtFolder = (): string => fileURLToPath(new URL('../../console-pages', import.meta.url))
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
