@@ -8,11 +8,13 @@ import * as blobs from './routes/blobs.ts'
 import * as buckets from './routes/buckets.ts'
 import * as cluster from './routes/cluster.ts'
 import * as encryption from './routes/encryption.ts'
+import * as explain from './routes/explain.ts'
 import * as held from './routes/held.ts'
 import * as keys from './routes/keys.ts'
 import * as lifecycle from './routes/lifecycle.ts'
 import * as locks from './routes/locks.ts'
 import * as metrics from './routes/metrics.ts'
+import * as policies from './routes/policies.ts'
 import * as server from './routes/server.ts'
 import * as session from './routes/session.ts'
 import * as usage from './routes/usage.ts'
@@ -34,6 +36,8 @@ export const ADMIN_ROUTES = new RouteTable([
     accounts,
     keys,
     buckets,
+    policies,
+    explain,
     locks,
     encryption,
     backup,

@@ -1,7 +1,7 @@
 /** Callers of the console who are no administrators see exactly what the object API would let the same key read. */
 import type { ExplainQuestion } from '../edge/explain.ts'
 import { Fault } from '../model/faults.ts'
-import { type Explanation, explanationJson, explanationText } from '../rules/explanation.ts'
+import { type ExplainedPolicy, type Explanation, explanationJson, explanationText } from '../rules/explanation.ts'
 import type { AdminContext } from './route.ts'
 
 type Question = Omit<ExplainQuestion, 'as'>
@@ -41,15 +41,32 @@ async function visible(ctx: AdminContext, explanation: Explanation): Promise<Exp
   return access.allowed ? shown : { ...shown, isMissing: false, lock: undefined, notes: [] }
 }
 
-/** Answers as far as the caller may know; about callers other than oneself only to administrators. */
-export async function explainTo(
-  ctx: AdminContext,
-  accessKey: string | undefined,
-  question: Question,
-): Promise<object & { readonly text: string }> {
+/** As far as the caller may know; about callers other than oneself only to administrators. */
+async function explained(ctx: AdminContext, accessKey: string | undefined, question: Question): Promise<Explanation> {
   if (!ctx.isAdministrator && accessKey !== ctx.caller.accessKey) {
     throw new Fault('AccessDenied', { reason: 'Only an administrator may ask about other callers.' })
   }
-  const explanation = await visible(ctx, await ctx.explain({ ...question, accessKey }))
-  return { ...explanationJson(explanation), text: explanationText(explanation) }
+  return visible(ctx, await ctx.explain({ ...question, accessKey }))
+}
+
+const shown = (explanation: Explanation): object => ({
+  ...explanationJson(explanation),
+  text: explanationText(explanation),
+})
+
+export const explainTo = async (ctx: AdminContext, accessKey: string | undefined, question: Question) =>
+  shown(await explained(ctx, accessKey, question))
+
+/** Also with the texts of the policies that decide. A user may read their own policies. */
+export async function explainWithPolicies(ctx: AdminContext, accessKey: string | undefined, question: Question) {
+  const explanation = await explained(ctx, accessKey, question)
+  const { access, policies, request } = explanation
+  const cited = policies.filter(({ policy, number }) =>
+    access.reasons.some(one => one.kind === 'statement' && one.policy === policy && one.number === number),
+  )
+  const mayRead = async ({ policy }: ExplainedPolicy): Promise<boolean> =>
+    policy === 'identity' || isPermitted(ctx, { action: 'GetBucketPolicy', bucket: request.bucket })
+  const readable: ExplainedPolicy[] = []
+  for (const one of cited) if (await mayRead(one)) readable.push(one)
+  return { ...shown(explanation), policies: readable }
 }

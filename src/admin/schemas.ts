@@ -50,7 +50,7 @@ const LOCK: Schema = {
   nullable: true,
 }
 
-export const EXPLANATION: Schema = objectOf({
+const EXPLAINED: Readonly<Record<string, Schema>> = {
   asked: { type: 'object', description: 'The question' },
   verdict: oneOfWords('allowed', 'refused', 'depends'),
   because: oneOfWords('access', 'lock', 'missing'),
@@ -60,7 +60,56 @@ export const EXPLANATION: Schema = objectOf({
   lock: LOCK,
   notes: listOf(TEXT),
   text: { ...TEXT, description: 'The explanation for people, several lines' },
+}
+
+export const EXPLANATION: Schema = objectOf(EXPLAINED)
+
+const CITED_POLICY = objectOf({
+  policy: oneOfWords('identity', 'bucket'),
+  number: { ...COUNT, description: "Which of the user's policies; 0 for the bucket's" },
+  document: { ...TEXT, description: 'As it was set' },
 })
+
+export const EXPLANATION_WITH_POLICIES: Schema = objectOf({
+  ...EXPLAINED,
+  policies: {
+    ...listOf(CITED_POLICY),
+    description: 'Those whose statements are reasons, as far as the caller may read',
+  },
+})
+
+export const ACCOUNT: Schema = objectOf({
+  accountId: TEXT,
+  canonicalId: TEXT,
+  displayName: TEXT,
+  'email?': TEXT,
+  admin: YES_OR_NO,
+  disabled: YES_OR_NO,
+  'createdAt?': { ...TIME, description: 'Absent for an account that is always there' },
+})
+
+const ATTACHED_POLICY = objectOf({
+  name: TEXT,
+  fromFile: { ...YES_OR_NO, description: 'Set by the accounts file, which sets it again at the next start' },
+  document: { type: 'object' },
+})
+
+export const USER: Schema = objectOf({
+  accountId: TEXT,
+  name: TEXT,
+  policies: listOf(ATTACHED_POLICY),
+  disabled: YES_OR_NO,
+  'createdAt?': TIME,
+})
+
+/** A key without its secret. */
+export const KEY_FIELDS: Readonly<Record<string, Schema>> = {
+  accessKey: TEXT,
+  accountId: TEXT,
+  'user?': { ...TEXT, description: 'Absent for a key of the account itself' },
+  disabled: YES_OR_NO,
+  'createdAt?': TIME,
+}
 
 const AFFECTED = objectOf({ bucket: TEXT, key: TEXT, versionId: TEXT })
 const PART = objectOf({ uploadId: TEXT, number: COUNT })

@@ -12,7 +12,13 @@ import { BUCKET_TAG, type ConditionContext, REQUEST_KEYS, REQUEST_TAG } from '..
 import { type AccessRequest, type AccessVerdict, evaluate, unansweredKeys } from '../rules/access/evaluate.ts'
 import { foldCase } from '../rules/access/fold-case.ts'
 import { neutralAction } from '../rules/access/names.ts'
-import { type ExplainedRequest, type Explanation, explanationOf, type LockFacts } from '../rules/explanation.ts'
+import {
+  type ExplainedPolicy,
+  type ExplainedRequest,
+  type Explanation,
+  explanationOf,
+  type LockFacts,
+} from '../rules/explanation.ts'
 import { type AccessFacts, bucketFacts } from './authorize.ts'
 
 interface ExplainParts {
@@ -109,11 +115,13 @@ export class Explainer {
       lock: LOCKS_MATTER.includes(action) && bucket?.lockEnabled === true ? await this.#parts.lock(object) : undefined,
       mayBypass: on === 'object' && evaluate({ ...request, action: 'BypassGovernanceRetention' }).allowed,
       notes: notesOf(explained, bucket),
+      policies: policiesOf(explained.as, policy),
     })
   }
 
   #context({ context = new Map() }: ExplainQuestion, versionId: string | undefined): ConditionContext {
-    const { now } = this.#parts
+    const given = Date.parse(context.get('currenttime')?.[0] ?? '')
+    const now = Number.isNaN(given) ? this.#parts.now : given
     return new Map([
       ['currenttime', [new Date(now).toISOString()]],
       ['epochtime', [String(Math.floor(now / 1000))]],
@@ -121,6 +129,14 @@ export class Explainer {
       ...context,
     ])
   }
+}
+
+function policiesOf(as: Caller, bucketPolicy: string | undefined): ExplainedPolicy[] {
+  const own = as.kind === 'user' ? as.user.policies : []
+  return [
+    ...own.map((document, number) => ({ policy: 'identity' as const, number, document })),
+    ...(bucketPolicy === undefined ? [] : [{ policy: 'bucket' as const, number: 0, document: bucketPolicy }]),
+  ]
 }
 
 /** Checks beyond access that such a request must pass. */

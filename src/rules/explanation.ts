@@ -36,6 +36,15 @@ export interface ExplainedRequest {
   readonly keepHeld: boolean
 }
 
+/** A policy that applies to the request, numbered as in the reasons. */
+export interface ExplainedPolicy {
+  readonly policy: 'identity' | 'bucket'
+  /** Which of the user's policies; 0 for the bucket's. */
+  readonly number: number
+  /** The text as it was set. */
+  readonly document: string
+}
+
 interface ExplanationInput {
   readonly access: AccessVerdict
   /** Condition keys that decide the outcome and have no value in the question. */
@@ -45,6 +54,8 @@ interface ExplanationInput {
   readonly lock: LockFacts | undefined
   readonly mayBypass: boolean
   readonly notes: readonly string[]
+  /** Those of the caller and of the bucket. */
+  readonly policies: readonly ExplainedPolicy[]
 }
 
 export interface Explanation extends ExplanationInput {

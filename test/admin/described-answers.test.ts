@@ -25,6 +25,9 @@ function differences(schema: Schema, value: unknown, at = ''): string[] {
     })
     return [...missing, ...more]
   }
+  if (schema.oneOf !== undefined) {
+    return schema.oneOf.some(one => differences(one, value).length === 0) ? [] : [`${at} is none of its kinds`]
+  }
   if (schema.enum !== undefined) return schema.enum.includes(value as string) ? [] : [`${at} is ${value}`]
   const type = schema.type === 'integer' ? 'number' : schema.type
   return typeof value === type ? [] : [`${at} is no ${type}`]
@@ -34,20 +37,30 @@ const BUCKET = { bucket: 'kept' }
 const RULE = '<ID>r</ID><Filter/><Status>Enabled</Status><Expiration><Days>1</Days></Expiration>'
 const DOCUMENT = `<LifecycleConfiguration><Rule>${RULE}</Rule></LifecycleConfiguration>`
 const QUESTION = { action: 's3:ListBucket', ...BUCKET }
+const USER = { accountId: '111111111111', user: 'ann', accessKey: 'AKANN', policy: 'p' }
+const POLICY = '{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"s3:GetObject","Resource":"*"}}'
 const REMOVAL = { action: 's3:DeleteObject', ...BUCKET, key: 'a' }
 
 /** Parameters of paths. */
-const PLACES: Readonly<Record<string, string>> = { bucket: 'kept', name: 'payroll' }
+const PLACES: Readonly<Record<string, string>> = { ...BUCKET, ...USER, name: 'payroll' }
 
 /** The bodies of routes that take one. */
 const BODIES: Readonly<Record<string, object>> = {
+  AttachPolicy: { document: POLICY },
+  ChangeAccount: { displayName: 'main' },
   ChangeEncryptionKey: { disabled: true },
+  ChangeKey: { disabled: false },
+  ChangeUser: { disabled: false },
+  CheckPolicy: { document: POLICY, ...BUCKET },
   CreateEncryptionKey: { name: 'archive' },
-  Explain: { ...QUESTION, as: 'AKROOT' },
+  CreateUser: { name: 'ben' },
+  CreateKey: { user: 'ann' },
+  Explain: { ...REMOVAL, as: 'AKANN' },
   GetPermissions: { questions: [QUESTION, REMOVAL] },
   PresignRequests: { requests: [{ method: 'GET', ...BUCKET, headers: { 'x-amz-meta-a': 'b' } }] },
   PreviewLifecycle: { document: DOCUMENT, days: 3 },
   RotateEncryption: { what: 'named', name: 'payroll' },
+  ValidatePolicy: { document: POLICY },
   SignIn: { accessKey: 'AKROOT', secretKey: 'the-secret-of-the-root' },
 }
 
@@ -63,21 +76,21 @@ test('every described answer has the properties that its description names, and 
       await parts.store.objects.setHold({ bucket: 'kept', key: 'a', versionId: id }, true)
       const until = consoled.clock.now() + 1
       await parts.store.objects.setRetention({ bucket: 'kept', key: 'a', versionId: id }, { mode: 'governance', until })
+      const { accountId, user: name, accessKey } = USER
+      await consoled.accounts.create({ accountId })
+      await consoled.accounts.createUser(accountId, name)
+      await consoled.accounts.createKey({ accountId, user: name, accessKey, secretKey: 'a-secret-of-some-length' })
       const page = await signedInPage(consoled)
       const described = ADMIN_ROUTES.routes.filter(({ answer }) => answer !== undefined)
       assert(described.length >= 15)
       // Last, since it ends the session of the page.
       described.sort((a, b) => Number(a.name === 'SignIn') - Number(b.name === 'SignIn'))
-      for (const { name, method, path, answer } of described) {
-        const body = BODIES[name]
-        const sent = {
-          method,
-          path: path.replace(/\{(\w+)\}/, (_, name: string) => PLACES[name]!),
-          ...(body === undefined ? {} : { body }),
-        }
-        const { status, text, json } = await page.ask(sent)
-        assert(status < 300, `${name}: ${text}`)
-        assert.deepEqual(differences(answer!, json()), [], name)
+      for (const { name: route, method, path, answer } of described) {
+        const body = BODIES[route]
+        const filled = path.replace(/\{(\w+)\}/g, (_, field: string) => PLACES[field]!)
+        const { status, text, json } = await page.ask({ method, path: filled, ...(body === undefined ? {} : { body }) })
+        assert(status < 300, `${route}: ${text}`)
+        assert.deepEqual(differences(answer!, json()), [], route)
       }
     },
     { inspection },

@@ -10,7 +10,17 @@ export interface AdminApi {
       readonly document?: string | Readonly<Record<string, unknown>>
       readonly buckets?: string
     }
-    output: Readonly<Record<string, unknown>>
+    output: {
+      readonly accountId: string
+      readonly name: string
+      readonly policies: readonly {
+        readonly name: string
+        readonly fromFile: boolean
+        readonly document: Readonly<Record<string, unknown>>
+      }[]
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
   }
   /** Change the name, e-mail address, administrator flag or state of an account. */
   ChangeAccount: {
@@ -21,7 +31,15 @@ export interface AdminApi {
       readonly admin?: boolean
       readonly disabled?: boolean
     }
-    output: Readonly<Record<string, unknown>>
+    output: {
+      readonly accountId: string
+      readonly canonicalId: string
+      readonly displayName: string
+      readonly email?: string
+      readonly admin: boolean
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
   }
   /** Enable or disable a named key; refused while it wraps a locked version. */
   ChangeEncryptionKey: {
@@ -31,12 +49,36 @@ export interface AdminApi {
   /** Enable or disable a key. */
   ChangeKey: {
     input: { readonly accessKey: string; readonly disabled: boolean }
-    output: Readonly<Record<string, unknown>>
+    output: {
+      readonly accessKey: string
+      readonly accountId: string
+      readonly user?: string
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
   }
   /** Enable or disable a user. */
   ChangeUser: {
     input: { readonly accountId: string; readonly user: string; readonly disabled: boolean }
-    output: Readonly<Record<string, unknown>>
+    output: {
+      readonly accountId: string
+      readonly name: string
+      readonly policies: readonly {
+        readonly name: string
+        readonly fromFile: boolean
+        readonly document: Readonly<Record<string, unknown>>
+      }[]
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
+  }
+  /** List all that is wrong with a policy, with its place, and the statements that make it public. */
+  CheckPolicy: {
+    input: { readonly document: string | Readonly<Record<string, unknown>>; readonly bucket?: string }
+    output: {
+      readonly problems: readonly { readonly message: string; readonly path: readonly (string | number)[] }[]
+      readonly publicStatements: readonly number[]
+    }
   }
   /** Confirm that the clock is right, so that locks end by it. */
   ConfirmClock: {
@@ -53,7 +95,15 @@ export interface AdminApi {
       readonly admin?: boolean
       readonly again?: boolean
     }
-    output: Readonly<Record<string, unknown>>
+    output: {
+      readonly accountId: string
+      readonly canonicalId: string
+      readonly displayName: string
+      readonly email?: string
+      readonly admin: boolean
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
   }
   /** Create a bucket for an account. */
   CreateBucket: {
@@ -78,12 +128,29 @@ export interface AdminApi {
       readonly accessKey?: string
       readonly secretKey?: string
     }
-    output: Readonly<Record<string, unknown>>
+    output: {
+      readonly accessKey: string
+      readonly accountId: string
+      readonly user?: string
+      readonly disabled: boolean
+      readonly createdAt?: string
+      readonly secretKey: string
+    }
   }
   /** Create a user, who has no permissions until a policy is attached. */
   CreateUser: {
     input: { readonly accountId: string; readonly name: string; readonly again?: boolean }
-    output: Readonly<Record<string, unknown>>
+    output: {
+      readonly accountId: string
+      readonly name: string
+      readonly policies: readonly {
+        readonly name: string
+        readonly fromFile: boolean
+        readonly document: Readonly<Record<string, unknown>>
+      }[]
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
   }
   /** Delete an account that has no users and no buckets, with its keys. */
   DeleteAccount: { input: { readonly accountId: string }; output: undefined }
@@ -98,7 +165,17 @@ export interface AdminApi {
   /** Detach a policy from a user. */
   DetachPolicy: {
     input: { readonly accountId: string; readonly user: string; readonly policy: string }
-    output: Readonly<Record<string, unknown>>
+    output: {
+      readonly accountId: string
+      readonly name: string
+      readonly policies: readonly {
+        readonly name: string
+        readonly fromFile: boolean
+        readonly document: Readonly<Record<string, unknown>>
+      }[]
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
   }
   /** End the backup and release its snapshot. */
   EndBackup: { input: { readonly backup: string }; output: undefined }
@@ -113,6 +190,7 @@ export interface AdminApi {
       readonly key?: string
       readonly versionId?: string
       readonly bypass?: boolean
+      readonly conditions?: Readonly<Record<string, string>>
     }
     output: {
       readonly asked: Readonly<Record<string, unknown>>
@@ -155,12 +233,28 @@ export interface AdminApi {
       } | null
       readonly notes: readonly string[]
       readonly text: string
+      readonly policies: readonly {
+        readonly policy: 'identity' | 'bucket'
+        readonly number: number
+        readonly document: string
+      }[]
     }
   }
   /** Export the ledger of a bucket: a header, the entries and a signed closing line, one line each. */
   ExportLedger: { input: { readonly bucket: string }; output: Readonly<Record<string, unknown>> }
   /** Get an account. */
-  GetAccount: { input: { readonly accountId: string }; output: Readonly<Record<string, unknown>> }
+  GetAccount: {
+    input: { readonly accountId: string }
+    output: {
+      readonly accountId: string
+      readonly canonicalId: string
+      readonly displayName: string
+      readonly email?: string
+      readonly admin: boolean
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
+  }
   /** Get the progress of the backup that a client is taking. */
   GetBackup: {
     input: Readonly<Record<string, never>>
@@ -257,7 +351,16 @@ export interface AdminApi {
     }
   }
   /** Get the owner and state of a key. */
-  GetKey: { input: { readonly accessKey: string }; output: Readonly<Record<string, unknown>> }
+  GetKey: {
+    input: { readonly accessKey: string }
+    output: {
+      readonly accessKey: string
+      readonly accountId: string
+      readonly user?: string
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
+  }
   /** Get the metrics as JSON; with a prefix, only families whose names begin with it. */
   GetMetricSamples: {
     input: { readonly prefix?: string }
@@ -272,6 +375,11 @@ export interface AdminApi {
   }
   /** Get the metrics in the Prometheus text format; the scrape token is accepted too. */
   GetMetrics: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  /** Get the policies of the user who is signed in; none for a key of an account. */
+  GetOwnPolicies: {
+    input: Readonly<Record<string, never>>
+    output: { readonly policies: readonly { readonly name: string; readonly document: string }[] }
+  }
   /** Tell for each question whether the caller may do that, and why. */
   GetPermissions: {
     input: {
@@ -331,7 +439,16 @@ export interface AdminApi {
   /** Get the policy of a bucket as it was set, and whether it is public. */
   GetPolicy: { input: { readonly bucket: string }; output: Readonly<Record<string, unknown>> }
   /** Get the actions, condition keys and canned policies that policies can name, for editors. */
-  GetPolicyVocabulary: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  GetPolicyVocabulary: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly actions: readonly { readonly action: string; readonly on: 'service' | 'bucket' | 'object' }[]
+      readonly conditionKeys: readonly string[]
+      readonly conditionTags: readonly string[]
+      readonly operators: readonly string[]
+      readonly canned: readonly string[]
+    }
+  }
   /** Get the progress and findings of the last scrub round. */
   GetScrub: {
     input: Readonly<Record<string, never>>
@@ -424,11 +541,37 @@ export interface AdminApi {
     }
   }
   /** Get a user with its policies. */
-  GetUser: { input: { readonly accountId: string; readonly user: string }; output: Readonly<Record<string, unknown>> }
+  GetUser: {
+    input: { readonly accountId: string; readonly user: string }
+    output: {
+      readonly accountId: string
+      readonly name: string
+      readonly policies: readonly {
+        readonly name: string
+        readonly fromFile: boolean
+        readonly document: Readonly<Record<string, unknown>>
+      }[]
+      readonly disabled: boolean
+      readonly createdAt?: string
+    }
+  }
   /** Renew the lease of the backup. */
   KeepBackup: { input: { readonly backup: string }; output: undefined }
   /** List all accounts. */
-  ListAccounts: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  ListAccounts: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly accounts: readonly {
+        readonly accountId: string
+        readonly canonicalId: string
+        readonly displayName: string
+        readonly email?: string
+        readonly admin: boolean
+        readonly disabled: boolean
+        readonly createdAt?: string
+      }[]
+    }
+  }
   /** List buckets with their settings and usage, in order of name: of all accounts, or the own account for others. */
   ListBuckets: {
     input: { readonly accountId?: string; readonly after?: string; readonly limit?: number; readonly name?: string }
@@ -481,7 +624,18 @@ export interface AdminApi {
     }
   }
   /** List the keys of an account and its users, or of one user, without secrets. */
-  ListKeys: { input: { readonly accountId: string; readonly user?: string }; output: Readonly<Record<string, unknown>> }
+  ListKeys: {
+    input: { readonly accountId: string; readonly user?: string }
+    output: {
+      readonly keys: readonly {
+        readonly accessKey: string
+        readonly accountId: string
+        readonly user?: string
+        readonly disabled: boolean
+        readonly createdAt?: string
+      }[]
+    }
+  }
   /** List lines of the ledger with its header and its signed head, to verify them elsewhere. */
   ListLedgerEntries: {
     input: { readonly bucket: string; readonly after?: number; readonly limit?: number }
@@ -512,7 +666,22 @@ export interface AdminApi {
     }
   }
   /** List the users of an account. */
-  ListUsers: { input: { readonly accountId: string }; output: Readonly<Record<string, unknown>> }
+  ListUsers: {
+    input: { readonly accountId: string }
+    output: {
+      readonly users: readonly {
+        readonly accountId: string
+        readonly name: string
+        readonly policies: readonly {
+          readonly name: string
+          readonly fromFile: boolean
+          readonly document: Readonly<Record<string, unknown>>
+        }[]
+        readonly disabled: boolean
+        readonly createdAt?: string
+      }[]
+    }
+  }
   /** Presign requests to the object API in the name of the caller, who is authorized when they are sent. */
   PresignRequests: {
     input: {
@@ -615,7 +784,7 @@ export interface AdminApi {
   /** Validate a policy as a bucket policy, or without a bucket as a user policy. */
   ValidatePolicy: {
     input: { readonly document: string | Readonly<Record<string, unknown>>; readonly bucket?: string }
-    output: Readonly<Record<string, unknown>>
+    output: { readonly statements: number; readonly public: boolean }
   }
   /** Verify that the stored ledger of a bucket is complete and signed by this store. */
   VerifyLedger: { input: { readonly bucket: string }; output: Readonly<Record<string, unknown>> }
@@ -627,6 +796,7 @@ export const ADMIN_API = {
   ChangeEncryptionKey: { method: 'PATCH', path: '/v1/encryption/keys/{name}', query: [] },
   ChangeKey: { method: 'PATCH', path: '/v1/keys/{accessKey}', query: [] },
   ChangeUser: { method: 'PATCH', path: '/v1/accounts/{accountId}/users/{user}', query: [] },
+  CheckPolicy: { method: 'POST', path: '/v1/policies/check', query: [] },
   ConfirmClock: { method: 'POST', path: '/v1/clock/confirm', query: [] },
   CreateAccount: { method: 'POST', path: '/v1/accounts', query: [] },
   CreateBucket: { method: 'POST', path: '/v1/buckets', query: [] },
@@ -655,6 +825,7 @@ export const ADMIN_API = {
   GetKey: { method: 'GET', path: '/v1/keys/{accessKey}', query: [] },
   GetMetricSamples: { method: 'GET', path: '/v1/metrics', query: ['prefix'] },
   GetMetrics: { method: 'GET', path: '/metrics', query: [] },
+  GetOwnPolicies: { method: 'GET', path: '/v1/session/policies', query: [] },
   GetPermissions: { method: 'POST', path: '/v1/session/permissions', query: [] },
   GetPolicy: { method: 'GET', path: '/v1/buckets/{bucket}/policy', query: [] },
   GetPolicyVocabulary: { method: 'GET', path: '/v1/policies/vocabulary', query: [] },

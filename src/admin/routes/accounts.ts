@@ -6,6 +6,7 @@ import { isBucketName } from '../../rules/naming.ts'
 import { freshAccountId } from '../../store/identity/accounts.ts'
 import { body, booleanField, optionalField, path, policyDocument, textField } from '../input.ts'
 import { route } from '../route.ts'
+import { ACCOUNT, listOf, objectOf, USER } from '../schemas.ts'
 
 export const isoTime = (ms: number): string | undefined => (ms === 0 ? undefined : new Date(ms).toISOString())
 
@@ -26,6 +27,7 @@ export const ListAccounts = route({
   path: '/v1/accounts',
   summary: 'List all accounts',
   permission: 'admin',
+  answer: objectOf({ accounts: listOf(ACCOUNT) }),
   input: {},
   run: async ctx => ({ accounts: (await ctx.accounts.list()).map(shown) }),
 })
@@ -36,6 +38,7 @@ export const CreateAccount = route({
   path: '/v1/accounts',
   summary: 'Create an account',
   permission: 'admin',
+  answer: ACCOUNT,
   status: 201,
   input: {
     accountId: optionalField(textField, '12 digits; generated when absent'),
@@ -60,6 +63,7 @@ export const GetAccount = route({
   path: '/v1/accounts/{accountId}',
   summary: 'Get an account',
   permission: 'admin',
+  answer: ACCOUNT,
   input: { accountId },
   run: async (ctx, input) => shown(await ctx.accounts.get(input.accountId)),
 })
@@ -70,6 +74,7 @@ export const ChangeAccount = route({
   path: '/v1/accounts/{accountId}',
   summary: 'Change the name, e-mail address, administrator flag or state of an account',
   permission: 'admin',
+  answer: ACCOUNT,
   input: {
     accountId,
     displayName: optionalField(textField, 'The name that listings show'),
@@ -100,6 +105,7 @@ export const ListUsers = route({
   path: '/v1/accounts/{accountId}/users',
   summary: 'List the users of an account',
   permission: 'admin',
+  answer: objectOf({ users: listOf(USER) }),
   input: { accountId },
   run: async (ctx, input) => ({ users: (await ctx.accounts.users(input.accountId)).map(shownUser) }),
 })
@@ -110,6 +116,7 @@ export const CreateUser = route({
   path: '/v1/accounts/{accountId}/users',
   summary: 'Create a user, who has no permissions until a policy is attached',
   permission: 'admin',
+  answer: USER,
   status: 201,
   input: {
     accountId,
@@ -128,6 +135,7 @@ export const GetUser = route({
   path: '/v1/accounts/{accountId}/users/{user}',
   summary: 'Get a user with its policies',
   permission: 'admin',
+  answer: USER,
   input: { accountId, user },
   run: async (ctx, input) => shownUser(await ctx.accounts.user(input.accountId, input.user)),
 })
@@ -138,6 +146,7 @@ export const ChangeUser = route({
   path: '/v1/accounts/{accountId}/users/{user}',
   summary: 'Enable or disable a user',
   permission: 'admin',
+  answer: USER,
   input: { accountId, user, disabled: body(booleanField, 'Refuses all of its keys') },
   run: async (ctx, input) =>
     shownUser(await ctx.accounts.changeUser(input.accountId, input.user, () => ({ disabled: input.disabled }))),
@@ -171,6 +180,7 @@ export const AttachPolicy = route({
   path: '/v1/accounts/{accountId}/users/{user}/policies/{policy}',
   summary: 'Attach a policy to a user, or replace the one of this name',
   permission: 'admin',
+  answer: USER,
   input: {
     accountId,
     user,
@@ -199,6 +209,7 @@ export const DetachPolicy = route({
   path: '/v1/accounts/{accountId}/users/{user}/policies/{policy}',
   summary: 'Detach a policy from a user',
   permission: 'admin',
+  answer: USER,
   input: { accountId, user, policy: path('Name of the policy') },
   run: async (ctx, { accountId: id, user: name, policy }) =>
     shownUser(

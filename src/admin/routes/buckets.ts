@@ -1,12 +1,8 @@
 /** Routes of buckets and their policies. */
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
-import { ACTIONS } from '../../rules/access/actions.ts'
-import { CANNED_NAMES } from '../../rules/access/canned-policies.ts'
-import { BUCKET_TAG, DERIVED_KEYS, EXISTING_TAG, REQUEST_KEYS, REQUEST_TAG } from '../../rules/access/condition-keys.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
-import { actionNames } from '../../rules/access/names.ts'
-import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
+import { readBucketPolicy } from '../../rules/access/policy.ts'
 import { bucketGlance, LISTED_BUCKET, usageShown } from '../bucket-glance.ts'
 import {
   body,
@@ -204,35 +200,4 @@ export const DeletePolicy = route({
   status: 204,
   input: { bucket },
   run: (ctx, input) => ctx.store.documents.remove(input.bucket, 'policy'),
-})
-
-export const GetPolicyVocabulary = route({
-  name: 'GetPolicyVocabulary',
-  method: 'GET',
-  path: '/v1/policies/vocabulary',
-  summary: 'Get the actions, condition keys and canned policies that policies can name, for editors',
-  permission: 'signed-in',
-  input: {},
-  run: async () => ({
-    actions: [...ACTIONS].map(([action, { on }]) => ({ action: actionNames(action)[1], on })),
-    conditionKeys: [...REQUEST_KEYS, ...DERIVED_KEYS],
-    conditionTags: [EXISTING_TAG, REQUEST_TAG, BUCKET_TAG],
-    canned: CANNED_NAMES,
-  }),
-})
-
-export const ValidatePolicy = route({
-  name: 'ValidatePolicy',
-  method: 'POST',
-  path: '/v1/policies/validate',
-  summary: 'Validate a policy as a bucket policy, or without a bucket as a user policy',
-  permission: 'signed-in',
-  input: {
-    document: body(policyDocument, 'The policy'),
-    bucket: optionalField(textField, 'The bucket whose policy it would be'),
-  },
-  async run(_ctx, { document, bucket: name }) {
-    const policy = name === undefined ? readIdentityPolicy(document) : readBucketPolicy(document, name)
-    return { statements: policy.statements.length, public: name !== undefined && isPublicPolicy(policy) }
-  },
 })

@@ -3,7 +3,10 @@ import { Fault } from '../../model/faults.ts'
 import { type AccessKeyInfo, generateAccessKey } from '../../store/identity/accounts.ts'
 import { body, booleanField, optionalField, path, query, textField } from '../input.ts'
 import { route } from '../route.ts'
+import { KEY_FIELDS, listOf, objectOf, TEXT } from '../schemas.ts'
 import { isoTime } from './accounts.ts'
+
+const KEY = objectOf(KEY_FIELDS)
 
 const shown = ({ createdAt, ...key }: AccessKeyInfo) => ({ ...key, createdAt: isoTime(createdAt) })
 
@@ -13,6 +16,7 @@ export const ListKeys = route({
   path: '/v1/accounts/{accountId}/keys',
   summary: 'List the keys of an account and its users, or of one user, without secrets',
   permission: 'admin',
+  answer: objectOf({ keys: listOf(KEY) }),
   input: { accountId: path('12 digits'), user: query(textField, 'Only the keys of this user') },
   async run(ctx, { accountId, user }) {
     await ctx.accounts.get(accountId)
@@ -27,6 +31,7 @@ export const CreateKey = route({
   path: '/v1/accounts/{accountId}/keys',
   summary: 'Create a key of an account or a user; only this response has its secret',
   permission: 'admin',
+  answer: objectOf({ ...KEY_FIELDS, secretKey: TEXT }),
   status: 201,
   input: {
     accountId: path('12 digits'),
@@ -50,6 +55,7 @@ export const GetKey = route({
   path: '/v1/keys/{accessKey}',
   summary: 'Get the owner and state of a key',
   permission: 'admin',
+  answer: KEY,
   input: { accessKey: path('The access key') },
   run: async (ctx, input) => shown(await ctx.accounts.key(input.accessKey)),
 })
@@ -60,6 +66,7 @@ export const ChangeKey = route({
   path: '/v1/keys/{accessKey}',
   summary: 'Enable or disable a key',
   permission: 'admin',
+  answer: KEY,
   input: { accessKey: path('The access key'), disabled: body(booleanField, 'Refuses the key') },
   run: async (ctx, input) => shown(await ctx.accounts.changeKey(input.accessKey, { disabled: input.disabled })),
 })

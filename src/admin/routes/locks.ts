@@ -1,26 +1,7 @@
-/** Routes of access explanations, ledgers and the lock clock. */
-import { body, booleanField, optionalField, path, positiveInteger, query, textField } from '../input.ts'
-import { explainTo } from '../permitted.ts'
+/** Routes of ledgers and the lock clock. */
+import { path, positiveInteger, query } from '../input.ts'
 import { type LineStream, route } from '../route.ts'
-import { COUNT, EXPLANATION, listOf, objectOf, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
-
-export const Explain = route({
-  name: 'Explain',
-  method: 'POST',
-  path: '/v1/explain',
-  summary: 'Explain whether a request would be allowed, and why, without carrying it out; to others about themselves',
-  permission: 'signed-in',
-  input: {
-    as: optionalField(textField, 'Access key of the caller; absent for an anonymous caller'),
-    action: body(textField, 'svc:DeleteObject, s3:DeleteObject or the bare name'),
-    bucket: optionalField(textField, 'Bucket of the request'),
-    key: optionalField(textField, 'Object key of the request'),
-    versionId: optionalField(textField, 'Version of the request'),
-    bypass: optionalField(booleanField, 'The request asks to bypass governance retention'),
-  },
-  answer: EXPLANATION,
-  run: (ctx, { as, ...question }) => explainTo(ctx, as, question),
-})
+import { COUNT, listOf, objectOf, TEXT, TIME, YES_OR_NO } from '../schemas.ts'
 
 const bucket = path('Name of the bucket, which may be deleted; _store for the ledger of the store itself')
 

@@ -199,3 +199,19 @@ export const GetPermissions = route({
     return { answers }
   },
 })
+
+export const GetOwnPolicies = route({
+  name: 'GetOwnPolicies',
+  method: 'GET',
+  path: '/v1/session/policies',
+  summary: 'Get the policies of the user who is signed in; none for a key of an account',
+  permission: 'signed-in',
+  input: {},
+  answer: objectOf({ policies: listOf(objectOf({ name: TEXT, document: TEXT })) }),
+  async run(ctx) {
+    const { account, user } = ctx.caller
+    if (user === undefined) return { policies: [] }
+    const { policies } = await ctx.accounts.user(account.accountId, user.name)
+    return { policies: policies.map(({ name, document }) => ({ name, document })) }
+  },
+})

@@ -71,6 +71,8 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ['Null', row('null')],
 ])
 
+export const CONDITION_OPERATORS: readonly string[] = [...OPERATORS.keys()]
+
 const QUANTIFIERS: ReadonlyMap<string, 'any' | 'all'> = new Map([
   ['ForAnyValue', 'any'],
   ['ForAllValues', 'all'],

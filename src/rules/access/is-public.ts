@@ -25,6 +25,10 @@ export function isPublicPolicy(policy: Policy): boolean {
   return policy.statements.some(isPublicStatement)
 }
 
+/** Indexes of the statements that make a policy public. */
+export const publicStatements = ({ statements }: Policy): number[] =>
+  [...statements.keys()].filter(index => isPublicStatement(statements[index]!))
+
 /** BlockPublicPolicy refuses to store a public policy. */
 export function checkPolicyNotPublic(policy: Policy, blockPublicPolicy: boolean): void {
   if (blockPublicPolicy && isPublicPolicy(policy)) throw new Fault('AccessDenied')

@@ -4,7 +4,7 @@
  */
 import { checkActionsFit, isAnyAction } from './action-patterns.ts'
 import { type Condition, readCondition } from './conditions.ts'
-import { malformed } from './malformed.ts'
+import { MalformedPolicy, malformed, within } from './malformed.ts'
 import {
   neutralAction,
   neutralResource,
@@ -90,37 +90,70 @@ interface Reading extends Kind {
 }
 
 function readPolicy(text: string, kind: Kind): Policy {
+  const { statements, reading } = statementsIn(text, kind)
+  return { statements: statements.map((_, i) => statementAt(statements, i, reading)) }
+}
+
+function statementAt(statements: readonly Json[], index: number, reading: Reading): Statement {
+  return within('Statement', () => within(index, () => readStatement(statements[index]!, reading)))
+}
+
+export interface PolicyProblem {
+  readonly message: string
+  /** Names of members and indexes of items that lead to the part; a single item may omit its brackets. */
+  readonly path: MalformedPolicy['path']
+}
+
+/** All that is wrong with a policy, at most one problem per statement: for editors, which show each at its place. */
+export function policyProblems(text: string, bucket: string | undefined): PolicyProblem[] {
+  const problems: PolicyProblem[] = []
+  const collect = (read: () => void): void => {
+    try {
+      read()
+    } catch (error) {
+      if (!(error instanceof MalformedPolicy)) throw error
+      problems.push({ message: String(error.detail.reason), path: error.path })
+    }
+  }
+  collect(() => {
+    const { statements, reading } = statementsIn(text, { namesPrincipals: bucket !== undefined, bucket })
+    for (const index of statements.keys()) collect(() => statementAt(statements, index, reading))
+  })
+  return problems
+}
+
+function statementsIn(text: string, kind: Kind): { readonly statements: readonly Json[]; readonly reading: Reading } {
   const size = Buffer.byteLength(text)
   if (size > POLICY_BYTES_MAX) throw malformed(`Policy exceeds the maximum size of ${POLICY_BYTES_MAX} bytes: ${size}`)
   const top = members(readJson(text), TOP_MEMBERS, 'The policy')
-  const version = top.get('Version') ?? VERSIONS[0]
-  if (typeof version !== 'string' || !VERSIONS.includes(version)) {
-    throw malformed('The policy must contain a valid version string')
-  }
-  if (top.has('Id') && typeof top.get('Id') !== 'string') throw malformed('The Id must be a string')
+  const version = within('Version', () => readVersion(top.get('Version') ?? VERSIONS[0]!))
+  if (top.has('Id') && typeof top.get('Id') !== 'string') throw new MalformedPolicy('The Id must be a string', ['Id'])
   const statements = list(top.get('Statement'), 'Statement')
-  const reading = { ...kind, variables: version === VERSIONS[1] }
-  return { statements: statements.map(statement => readStatement(statement, reading)) }
+  return { statements, reading: { ...kind, variables: version === VERSIONS[1] } }
+}
+
+function readVersion(version: Json): string {
+  if (typeof version === 'string' && VERSIONS.includes(version)) return version
+  throw malformed('The policy must contain a valid version string')
 }
 
 function readStatement(json: Json, reading: Reading): Statement {
   const statement = members(json, STATEMENT_MEMBERS, 'A statement')
   const sid = statement.get('Sid')
   const effect = statement.get('Effect')
-  if (sid !== undefined && typeof sid !== 'string') throw malformed('The Sid must be a string')
-  if (effect !== 'Allow' && effect !== 'Deny') throw malformed(`Invalid effect: ${JSON.stringify(effect) ?? 'none'}`)
+  if (sid !== undefined && typeof sid !== 'string') throw new MalformedPolicy('The Sid must be a string', ['Sid'])
+  if (effect !== 'Allow' && effect !== 'Deny') {
+    throw new MalformedPolicy(`Invalid effect: ${JSON.stringify(effect) ?? 'none'}`, ['Effect'])
+  }
   const [actions, resources] = [one(statement, 'Action'), one(statement, 'Resource')]
   const { variables, bucket } = reading
   const read: Statement = {
     sid,
     effect,
     principals: readPrincipals(statement, effect, reading),
-    actions: { except: actions.except, of: strings(actions.json, 'Action').map(readAction) },
-    resources: {
-      except: resources.except,
-      of: strings(resources.json, 'Resource').map(text => readResource(text, bucket, variables)),
-    },
-    conditions: readConditions(statement.get('Condition'), variables),
+    actions: readChoice(actions, 'Action', readAction),
+    resources: readChoice(resources, 'Resource', text => readResource(text, bucket, variables)),
+    conditions: within('Condition', () => readConditions(statement.get('Condition'), variables)),
   }
   // Only new policies are checked: a stored one must stay readable, or it would deny everything.
   if (bucket !== undefined && !actions.except && !resources.except) {
@@ -132,19 +165,30 @@ function readStatement(json: Json, reading: Reading): Statement {
   return read
 }
 
+function readChoice<T>({ except, json }: OneOf, name: string, read: (text: string) => T): Choice<T> {
+  return within(except ? `Not${name}` : name, () => ({
+    except,
+    of: strings(json, name).map((text, i) => within(i, () => read(text))),
+  }))
+}
+
 function readPrincipals(statement: JsonObject, effect: Statement['effect'], { namesPrincipals }: Reading) {
   if (!namesPrincipals) {
     if (!statement.has('Principal') && !statement.has('NotPrincipal')) return undefined
     throw malformed('The policy of a user must not name a principal')
   }
-  const { except, json } = one(statement, 'Principal')
+  const found = one(statement, 'Principal')
+  return within(found.except ? 'NotPrincipal' : 'Principal', () => readNames(found, effect))
+}
+
+function readNames({ except, json }: OneOf, effect: Statement['effect']): Choice<Principal> {
   // Such a statement would allow every caller that is not listed, including anonymous ones.
   if (except && effect === 'Allow') throw malformed('Allow with NotPrincipal is not allowed.')
   if (json === '*') return { except, of: [{ kind: 'everyone' } as const] }
   if (!(json instanceof Map)) throw malformed('Invalid principal in policy')
   const of: Principal[] = []
   for (const [family, names] of json as JsonObject) {
-    of.push(...strings(names, 'Principal').map(name => principalOf(family, name)))
+    of.push(...within(family, () => strings(names, 'Principal').map(name => principalOf(family, name))))
   }
   if (of.length === 0) throw malformed('Invalid principal in policy')
   return { except, of }
@@ -190,18 +234,28 @@ function readConditions(json: Json | undefined, variables: boolean): Condition[]
   const conditions: Condition[] = []
   for (const [operator, keys] of object(json, 'Condition')) {
     for (const [key, values] of object(keys, 'Condition')) {
-      const texts = list(values, key).map(value => {
-        if (value === null || typeof value === 'object') throw malformed(`Invalid condition value for ${key}`)
-        return String(value)
-      })
-      conditions.push(readCondition(operator, key, texts, variables))
+      conditions.push(
+        within(operator, () => within(key, () => readCondition(operator, key, conditionTexts(values, key), variables))),
+      )
     }
   }
   return conditions
 }
 
+function conditionTexts(values: Json, key: string): string[] {
+  return list(values, key).map(value => {
+    if (value === null || typeof value === 'object') throw malformed(`Invalid condition value for ${key}`)
+    return String(value)
+  })
+}
+
+interface OneOf {
+  readonly except: boolean
+  readonly json: Json
+}
+
 /** Exactly one of a member and its `Not…` form must be present. */
-function one(statement: JsonObject, name: string): { readonly except: boolean; readonly json: Json } {
+function one(statement: JsonObject, name: string): OneOf {
   const [plain, opposite] = [statement.get(name), statement.get(`Not${name}`)]
   if (plain !== undefined && opposite !== undefined) throw malformed(`A statement has both ${name} and Not${name}`)
   const json = plain ?? opposite
@@ -217,7 +271,7 @@ function object(json: Json, name: string): JsonObject {
 function members(json: Json, known: readonly string[], name: string): JsonObject {
   const found = object(json, name)
   for (const member of found.keys()) {
-    if (!known.includes(member)) throw malformed(`Unknown field ${member}`)
+    if (!known.includes(member)) throw new MalformedPolicy(`Unknown field ${member}`, [member])
   }
   return found
 }
