@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { EMPTY } from '../lib/bytes.ts'
+import { CHUNK_BYTES, takeChunk } from '../lib/chunk-pool.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { ReadableFile } from '../lib/disk.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
@@ -22,8 +23,6 @@ import {
   idSeed,
 } from './frames.ts'
 
-/** Each reader holds two. Measured: doubling it is no faster, halving it is slower. */
-const CHUNK_BYTES = 2 ** 19
 /** Shared by all readers of the process; above it their chunks shrink, down to one frame. */
 const BUDGET_BYTES = 32 * 2 ** 20
 /** The kernel accepts 1,024 buffers per call (IOV_MAX), and a frame uses two. */
@@ -36,7 +35,7 @@ const NO_FRAMES: Chunk = { payload: EMPTY, checks: EMPTY, first: 0, last: 0 }
 /** Active readers in this process. */
 let readers = 0
 
-/** How many frames a reader may currently read at once. */
+/** How many frames a reader, which holds two chunks, may currently read at once. */
 function framesAtOnce(frameBytes: number): number {
   const bytes = Math.min(CHUNK_BYTES, BUDGET_BYTES / (2 * Math.max(1, readers)))
   return Math.min(FRAMES_MAX, Math.max(1, Math.floor(bytes / frameBytes)))
@@ -94,7 +93,7 @@ class FrameReader {
     const count = last - first
     const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
     const footBytes = this.#kind === 'solo' && last === this.#frames() ? FOOTER_BYTES : 0
-    const payload = Buffer.allocUnsafeSlow(payloadBytes)
+    const payload = takeChunk(payloadBytes)
     noteExternalBytes(payloadBytes)
     const marks = Buffer.allocUnsafe(ahead + count * FRAME_CRC_BYTES + footBytes)
     const checks = marks.subarray(ahead, ahead + count * FRAME_CRC_BYTES)

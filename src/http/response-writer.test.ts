@@ -3,7 +3,9 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
+import { CHUNK_BYTES, takeChunk } from '../lib/chunk-pool.ts'
 import { ManualClock } from '../lib/clock.ts'
+import { REPORTS_WRITTEN_BYTES } from '../lib/runtime.ts'
 import { ResponseWriter } from './response-writer.ts'
 import { Timeouts } from './timeouts.ts'
 
@@ -95,4 +97,38 @@ test('a client that reads 64 KiB a minute gets the whole response; a slower one 
   assert.equal(socket.destroyed, true)
   await streaming
   assert.equal(response.isEnded, false)
+})
+
+test('a chunk is used again once the connection has taken all of it, and never before', async () => {
+  const { response, sending } = scene()
+  const first = takeChunk(CHUNK_BYTES)
+  const second = takeChunk(CHUNK_BYTES)
+  const streaming = sending.stream(chunks(first, second))
+  await turn()
+  response.writableLength = 1
+  assert.notEqual(takeChunk(CHUNK_BYTES).buffer, first.buffer)
+  for (let written = 0; written < 4; written++) {
+    response.take()
+    await turn()
+  }
+  // The first chunk has been written, but a byte of it is still waiting.
+  assert(![first.buffer, second.buffer].includes(takeChunk(CHUNK_BYTES).buffer))
+  response.writableLength = 0
+  while (!response.isEnded) {
+    response.take()
+    await turn()
+  }
+  await streaming
+  assert.equal(takeChunk(CHUNK_BYTES).buffer === second.buffer, REPORTS_WRITTEN_BYTES)
+})
+
+test('a chunk on a lost connection is not used again', async () => {
+  const { response, socket, sending } = scene()
+  const chunk = takeChunk(CHUNK_BYTES)
+  const streaming = sending.stream(chunks(chunk))
+  await turn()
+  socket.destroy()
+  response.take()
+  await streaming
+  assert.notEqual(takeChunk(CHUNK_BYTES).buffer, chunk.buffer)
 })

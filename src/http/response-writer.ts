@@ -1,6 +1,7 @@
 /** Sends responses at the speed of their clients. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { returnChunk } from '../lib/chunk-pool.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { breakOff } from './break-off.ts'
 import type { DiscardLimits, IncomingBytes } from './incoming-bytes.ts'
@@ -76,7 +77,14 @@ export class ResponseWriter {
     this.bytes += body?.length ?? 0
     this.#response.end(body)
     // A small response is already in the kernel's buffer.
-    return this.#response.writableLength > 0 ? this.#happens('finish') : undefined
+    if (this.#response.writableLength > 0) return this.#happens('finish').then(() => this.#return(body))
+    this.#return(body)
+    return undefined
+  }
+
+  /** On a lost connection the kernel may never have taken the bytes. */
+  #return(chunk: Buffer | undefined): void {
+    if (chunk !== undefined && this.#response.writableLength === 0 && !this.#socket.destroyed) returnChunk(chunk)
   }
 
   async #write(piece: Buffer): Promise<void> {
@@ -97,6 +105,7 @@ export class ResponseWriter {
           at += piece.length
           await this.#write(piece)
         }
+        this.#return(chunk)
       }
     } catch (error) {
       breakOff(this.#response, this.#socket)

@@ -37,6 +37,12 @@ export function relaxCollector(): void {
   if (!isBun) setFlagsFromString('--heap-growing-percent=400')
 }
 
+/**
+ * Node says when a written buffer has left the process: `writableLength` is 0 then. Bun counts only what it has not
+ * taken over.
+ */
+export const REPORTS_WRITTEN_BYTES = !isBun
+
 const COLLECT_BYTES = 32 * 2 ** 20
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import { connect } from 'node:net'
 import type { DigestCommand } from '../../src/digest/digest-program.ts'
 import type { ThreadPort } from '../../src/digest/digest-thread.ts'
 import { DigestThreads, digestThreads } from '../../src/digest/digest-threads.ts'
@@ -27,6 +28,40 @@ inEither('R104 PutObject: a large body is tagged with its MD5, and comes back as
   const got = await client.send({ method: 'GET', bucket, path: '/k' })
   assert.ok(got.body.equals(body))
 })
+
+/** Reads a response as a client does that stops after every piece, and some of them for good in the middle. */
+async function readSlowly(port: number, head: string, bytesMax: number): Promise<Buffer> {
+  const socket = connect(port, '127.0.0.1')
+  socket.end(head)
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of socket as AsyncIterable<Buffer>) {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes >= bytesMax) break
+    await new Promise(setImmediate)
+  }
+  socket.destroy()
+  const all = Buffer.concat(pieces)
+  return all.subarray(all.indexOf('\r\n\r\n') + 4)
+}
+
+inEither(
+  'GetObject: many downloads at once, some of which break off, get the bytes of their own object',
+  async client => {
+    const bucket = await makeBucket(client)
+    const bodies = Array.from({ length: 6 }, () => randomBytes(LARGE))
+    for (const [i, body] of bodies.entries()) await client.send({ method: 'PUT', bucket, path: `/k${i}`, body })
+    const download = async (n: number): Promise<void> => {
+      const body = bodies[n % bodies.length]!
+      const breaksOff = n % 5 === 0
+      const head = client.head({ method: 'GET', bucket, path: `/k${n % bodies.length}` })
+      const got = await readSlowly(client.port, head, breaksOff ? LARGE / 2 : Number.POSITIVE_INFINITY)
+      assert.ok(got.equals(breaksOff ? body.subarray(0, got.length) : body), `download ${n}`)
+    }
+    await Promise.all(Array.from({ length: 40 }, (_, n) => download(n)))
+  },
+)
 
 inEither('R104 PutObject: a large body that its Content-MD5 does not fit is not stored', async client => {
   const bucket = await makeBucket(client)
