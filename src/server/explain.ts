@@ -2,7 +2,7 @@
 import { Explainer, type ExplainQuestion } from '../edge/explain.ts'
 import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import type { Actor, VersionRef } from '../model/ledger.ts'
+import type { Actor } from '../model/ledger.ts'
 import type { ObjectName } from '../operations/context.ts'
 import type { Explanation, LockFacts, Since } from '../rules/explanation.ts'
 import type { IdentityCache, IdentitySnapshot } from '../store/identity/identity-cache.ts'
@@ -21,29 +21,22 @@ const actorText = ({ account, user, accessKey, request }: Actor): string =>
     ...(request === undefined ? [] : [`request ${request}`]),
   ].join(', ')
 
-type Place = VersionRef & { readonly bucket: string }
-
-/** The entry that set the current retention; none for the bucket's default, which has no entry. */
-async function retainedSince(store: Store, { bucket, ...version }: Place, until: string): Promise<Since | undefined> {
-  for await (const entry of store.ledger.changesOf(bucket, version)) {
-    if (entry.after.retention?.until !== until) return undefined
-    if (entry.before?.retention?.until !== until) return { time: entry.time, by: actorText(entry.by) }
-  }
-  return undefined
-}
+const sinceOf = (origin: { readonly time: string; readonly by: Actor } | undefined): Since | undefined =>
+  origin && { time: origin.time, by: actorText(origin.by) }
 
 async function lockOf(store: Store, { bucket, key, versionId }: ObjectName): Promise<LockFacts | undefined> {
   try {
     const { id, lock } = await store.objects.head({ bucket, key, versionId })
-    const held = lock.hold === true ? await store.ledger.heldSince(bucket, { key, versionId: id }) : undefined
+    const version = { key, versionId: id }
     const until = lock.retention && new Date(lock.retention.until).toISOString()
     return {
       versionId: id,
       lock,
       now: await store.context.lockClock.now(),
-      heldSince: held && { time: held.time, by: actorText(held.by) },
-      retainedSince:
-        until === undefined ? undefined : await retainedSince(store, { bucket, key, versionId: id }, until),
+      heldSince: sinceOf(lock.hold === true ? await store.ledger.heldSince(bucket, version) : undefined),
+      retainedSince: sinceOf(
+        until === undefined ? undefined : await store.ledger.retainedSince(bucket, version, until),
+      ),
     }
   } catch (error) {
     if (error instanceof Fault) return undefined

@@ -619,6 +619,11 @@ export interface AdminApi {
           readonly until: string
           readonly inForce: boolean
         }
+        readonly retainedSince?: {
+          readonly time: string
+          readonly by: { readonly account: string; readonly user?: string; readonly accessKey?: string }
+          readonly sequence: number
+        }
       }[]
       readonly next?: string
     }

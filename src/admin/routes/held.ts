@@ -2,7 +2,7 @@
 
 import { isLockCursor, type LockedVersion, lockedVersions } from '../../maintenance/locked-versions.ts'
 import { Fault } from '../../model/faults.ts'
-import type { Actor } from '../../model/ledger.ts'
+import type { LockOrigin } from '../../store/ledger/ledger.ts'
 import { anyText, path, positiveInteger, query, textField } from '../input.ts'
 import { isPermitted, requirePermission } from '../permitted.ts'
 import { type AdminContext, route } from '../route.ts'
@@ -13,11 +13,18 @@ const PAGE_DEFAULT = 100
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-const actorShown = ({ account, user, accessKey }: Actor) => ({ account, user, accessKey })
+const sinceShown = ({ time, by: { account, user, accessKey }, sequence }: LockOrigin) => ({
+  time,
+  by: { account, user, accessKey },
+  sequence,
+})
 
 async function shown(ctx: AdminContext, bucket: string, version: LockedVersion, now: number) {
   const { key, versionId, size, modifiedAt, latest, lock } = version
-  const held = lock.hold === true ? await ctx.store.ledger.heldSince(bucket, { key, versionId }) : undefined
+  const { ledger } = ctx.store
+  const until = lock.retention && iso(lock.retention.until)
+  const held = lock.hold === true ? await ledger.heldSince(bucket, { key, versionId }) : undefined
+  const retained = until === undefined ? undefined : await ledger.retainedSince(bucket, { key, versionId }, until)
   return {
     key,
     versionId,
@@ -25,12 +32,13 @@ async function shown(ctx: AdminContext, bucket: string, version: LockedVersion, 
     lastModified: iso(modifiedAt),
     latest,
     hold: lock.hold === true,
-    heldSince: held && { time: held.time, by: actorShown(held.by), sequence: held.sequence },
+    heldSince: held && sinceShown(held),
     retention: lock.retention && {
       mode: lock.retention.mode,
       until: iso(lock.retention.until),
       inForce: lock.retention.until > now,
     },
+    retainedSince: retained && sinceShown(retained),
   }
 }
 
@@ -40,6 +48,12 @@ async function mayRead(ctx: AdminContext, bucket: string, { key, versionId }: Lo
   }
   return true
 }
+
+const SINCE = objectOf({
+  time: TIME,
+  by: objectOf({ account: TEXT, 'user?': TEXT, 'accessKey?': TEXT }),
+  sequence: COUNT,
+})
 
 export const ListHeldVersions = route({
   name: 'ListHeldVersions',
@@ -63,12 +77,9 @@ export const ListHeldVersions = route({
         lastModified: TIME,
         latest: YES_OR_NO,
         hold: YES_OR_NO,
-        'heldSince?': objectOf({
-          time: TIME,
-          by: objectOf({ account: TEXT, 'user?': TEXT, 'accessKey?': TEXT }),
-          sequence: COUNT,
-        }),
+        'heldSince?': SINCE,
         'retention?': objectOf({ mode: oneOfWords('governance', 'compliance'), until: TIME, inForce: YES_OR_NO }),
+        'retainedSince?': SINCE,
       }),
     ),
     'next?': TEXT,

@@ -40,11 +40,14 @@ type LedgerEntry = LedgerNote & {
   readonly previous: string
 }
 
-interface HoldOrigin {
+/** The entry that made a lock what it is. */
+export interface LockOrigin {
   readonly time: string
   readonly by: Actor
   readonly sequence: number
 }
+
+const originOf = ({ time, by, sequence }: LedgerEntry): LockOrigin => ({ time, by, sequence })
 
 /** Each line is as in an export. */
 export interface LedgerPage {
@@ -159,11 +162,20 @@ export class Ledger {
   }
 
   /** When and by whom a version was put on hold; undefined when it is not held. */
-  async heldSince(bucket: string, version: VersionRef): Promise<HoldOrigin | undefined> {
+  async heldSince(bucket: string, version: VersionRef): Promise<LockOrigin | undefined> {
     for await (const entry of this.changesOf(bucket, version)) {
       if (entry.after.hold !== 'ON') return undefined
       if (isHeld(entry.before)) continue
-      return { time: entry.time, by: entry.by, sequence: entry.sequence }
+      return originOf(entry)
+    }
+    return undefined
+  }
+
+  /** When and by whom the retention that ends then was set; none for the bucket's default, which has no entry. */
+  async retainedSince(bucket: string, version: VersionRef, until: string): Promise<LockOrigin | undefined> {
+    for await (const entry of this.changesOf(bucket, version)) {
+      if (entry.after.retention?.until !== until) return undefined
+      if (entry.before?.retention?.until !== until) return originOf(entry)
     }
     return undefined
   }
