@@ -13,6 +13,7 @@ import { texts } from './texts/texts.ts'
 const BucketsPage = lazy(() => import('./pages/buckets-page.tsx'))
 const ObjectsPage = lazy(() => import('./pages/objects-page.tsx'))
 const ObjectPage = lazy(() => import('./pages/object-page.tsx'))
+const HoldsPage = lazy(() => import('./holds/holds-page.tsx'))
 const BucketSettingsPage = lazy(() => import('./pages/bucket-settings-page.tsx'))
 
 const TABS: readonly string[] = Object.keys(texts.object.tabs)
@@ -35,6 +36,7 @@ function objectsPage(bucket: string, query: URLSearchParams): ReactNode {
 const BUCKET_PAGES: ReadonlyMap<string, (bucket: string, query: URLSearchParams) => ReactNode> = new Map([
   ['', objectsPage],
   ['object', objectPage],
+  ['holds', (bucket, query) => <HoldsPage key={bucket} bucket={bucket} prefix={query.get('prefix') ?? ''} />],
   ['settings', bucket => <BucketSettingsPage key={bucket} bucket={bucket} />],
 ])
 

@@ -57,7 +57,10 @@ export function toFolder(bucket: string, prefix = '', options: { search?: string
 
 export const toSettings = (bucket: string): string => `/buckets/${encodeURIComponent(bucket)}/settings`
 
-export type ObjectTab = 'overview' | 'preview' | 'versions'
+export const toHolds = (bucket: string, prefix?: string): string =>
+  withQuery(`/buckets/${encodeURIComponent(bucket)}/holds`, { prefix })
+
+export type ObjectTab = 'overview' | 'preview' | 'versions' | 'holds'
 
 export function toObject(bucket: string, key: string, options: { tab?: ObjectTab; versionId?: string } = {}): string {
   const path = `/buckets/${encodeURIComponent(bucket)}/object`

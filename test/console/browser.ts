@@ -64,9 +64,12 @@ export async function until(page: Page, condition: string): Promise<void> {
   await page.waitForFunction(new Function(`return ${condition}`) as () => boolean)
 }
 
+/** Text that is still fading in has too little contrast for a moment, and colours follow a changed theme one by one. */
+const settled = (page: Page): Promise<void> =>
+  until(page, 'document.getAnimations().every(one => one.playState !== "running")')
+
 export async function assertAccessible(page: Page): Promise<void> {
-  // Text that is still fading in has too little contrast for a moment.
-  await until(page, 'document.getAnimations().every(one => one.playState !== "running")')
+  await settled(page)
   await page.evaluate(`if (window.axe === undefined) { ${AXE} }`)
   const { violations } = (await page.evaluate('axe.run()')) as { violations: Violation[] }
   const found = violations.flatMap(({ id, nodes }) =>
@@ -98,4 +101,5 @@ export async function showPage(page: Page, name: string): Promise<void> {
 async function setTheme(page: Page, theme: (typeof THEMES)[number]): Promise<void> {
   await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
   await until(page, `document.documentElement.dataset.mantineColorScheme === '${theme}'`)
+  await settled(page)
 }

@@ -11,7 +11,13 @@ export interface Permission {
   readonly reason: string | undefined
 }
 
+type Answer = AdminApi['GetPermissions']['output']['answers'][number]
+
 const OPEN: Permission = { isRefused: false, reason: undefined }
+
+/** A question may be about a folder, or an object that is yet to come; that there is none decides nothing. */
+export const permissionOf = (answer: Answer | undefined): Permission =>
+  answer?.verdict === 'refused' && answer.because !== 'missing' ? { isRefused: true, reason: answer.text } : OPEN
 
 export function usePermissions<N extends string>(questions: Readonly<Record<N, Question>>): Record<N, Permission> {
   const names = Object.keys(questions) as N[]
@@ -22,8 +28,7 @@ export function usePermissions<N extends string>(questions: Readonly<Record<N, Q
     staleTime: 60_000,
   })
   const permissions = names.map((name, i): [N, Permission] => {
-    const answer = data?.answers[i]
-    return [name, answer?.verdict === 'refused' ? { isRefused: true, reason: answer.text } : OPEN]
+    return [name, permissionOf(data?.answers[i])]
   })
   return Object.fromEntries(permissions) as Record<N, Permission>
 }

@@ -23,12 +23,19 @@ export async function downloadLink(place: ObjectPlace, expiresInSeconds?: number
   return url
 }
 
-export function follow(url: string, name?: string): void {
+function follow(url: string, name?: string): void {
   const link = document.createElement('a')
   link.href = url
   link.rel = 'noopener noreferrer'
   if (name !== undefined) link.download = name
   link.click()
+}
+
+/** Downloads what the page itself made. */
+export function saveAs(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content)
+  follow(url, name)
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }
 
 export async function download(place: ObjectPlace): Promise<void> {
@@ -75,7 +82,5 @@ export async function downloadZip({ bucket, keys, prefix, name, onProgress }: Zi
   }
   const stream = zip(files()).body!
   if (target !== undefined) return stream.pipeTo(await target.createWritable())
-  const url = URL.createObjectURL(await new Response(stream).blob())
-  follow(url, name)
-  setTimeout(() => URL.revokeObjectURL(url), 60_000)
+  saveAs(await new Response(stream).blob(), name)
 }

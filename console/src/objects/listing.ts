@@ -143,6 +143,20 @@ export async function versionsOfKey(bucket: string, key: string, signal?: AbortS
   return found
 }
 
+/** All versions of the keys that begin with a prefix, delete markers included, a page at a time. */
+export async function* versionsBelow(
+  bucket: string,
+  prefix: string,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly Version[]> {
+  let after: VersionMark | undefined
+  do {
+    const page = await listVersions({ bucket, prefix, after, deep: true, signal })
+    yield page.versions
+    after = page.next
+  } while (after !== undefined)
+}
+
 /** Keys of a folder that were deleted and can be restored, and its folders. */
 export async function listDeleted(question: ListingQuestion): Promise<ListingPage> {
   const after = question.after === undefined ? undefined : (JSON.parse(question.after) as VersionMark)

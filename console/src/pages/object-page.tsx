@@ -22,6 +22,7 @@ import { ObjectOverview } from './object-overview.tsx'
 import classes from './page.module.css'
 
 const ObjectPreview = lazy(() => import('./object-preview.tsx'))
+const ObjectHolds = lazy(() => import('../holds/object-holds.tsx'))
 const ObjectVersions = lazy(() => import('./object-versions.tsx'))
 const ShareDialog = lazy(() => import('./share-dialog.tsx'))
 const RenameDialog = lazy(() => import('./rename-dialog.tsx'))
@@ -127,7 +128,13 @@ export default function ObjectPage({ place, tab }: { readonly place: ObjectPlace
         </Tabs.List>
         <Tabs.Panel value={tab}>
           <Suspense fallback={<Skeleton height={240} aria-label={texts.loading} />}>
-            {tab === 'versions' ? <ObjectVersions place={place} /> : <Content place={place} tab={tab} />}
+            {tab === 'versions' ? (
+              <ObjectVersions place={place} />
+            ) : tab === 'holds' ? (
+              <ObjectHolds place={place} />
+            ) : (
+              <Content place={place} tab={tab} />
+            )}
           </Suspense>
         </Tabs.Panel>
       </Tabs>

@@ -1,7 +1,7 @@
 /** The actions on the selected entries. */
 import { Button, Paper, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
 import { deleteAll, keysBelow } from '../objects/changes.ts'
 import { download, downloadZip } from '../objects/downloads.ts'
@@ -14,6 +14,7 @@ import { objectsText, texts } from '../texts/texts.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
 import classes from './selection-bar.module.css'
 
+const ManyDialog = lazy(() => import('../holds/many-dialog.tsx'))
 const t = texts.objects
 
 interface SelectionBarProps {
@@ -83,6 +84,38 @@ function DownloadButton({ place: { bucket, prefix }, chosen }: Omit<SelectionBar
   )
 }
 
+function HoldButton({ bucket, chosen }: Omit<SelectionBarProps, 'place' | 'clear'> & { readonly bucket: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const key = chosen[0]?.key ?? 'file'
+  const { hold, retain } = usePermissions({
+    hold: { action: 's3:PutObjectLegalHold', bucket, key },
+    retain: { action: 's3:PutObjectRetention', bucket, key },
+  })
+  const keysOf = (kind: Entry['kind']): string[] => chosen.filter(entry => entry.kind === kind).map(entry => entry.key)
+  return (
+    <>
+      <GuardedButton
+        permission={hold.isRefused ? retain : hold}
+        size="xs"
+        variant="default"
+        leftSection={<Icon name="lock" size={15} />}
+        onClick={() => setOpen(true)}
+      >
+        {t.holdOrRetain}
+      </GuardedButton>
+      <Suspense>
+        {isOpen && (
+          <ManyDialog
+            bucket={bucket}
+            selection={{ keys: keysOf('object'), prefixes: keysOf('folder') }}
+            close={() => setOpen(false)}
+          />
+        )}
+      </Suspense>
+    </>
+  )
+}
+
 export function SelectionBar({ place, chosen, clear }: SelectionBarProps) {
   const { bucket } = place
   const [isDeleting, setDeleting] = useState(false)
@@ -98,6 +131,7 @@ export function SelectionBar({ place, chosen, clear }: SelectionBarProps) {
       ) : (
         <>
           <DownloadButton place={place} chosen={chosen} />
+          <HoldButton bucket={bucket} chosen={chosen} />
           <GuardedButton
             permission={remove}
             size="xs"

@@ -1,5 +1,5 @@
 /** The pages of one bucket. */
-import { Link, toFolder, toSettings, usePlace } from '../router.tsx'
+import { Link, toFolder, toHolds, toSettings, usePlace } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './bucket-tabs.module.css'
 
@@ -14,6 +14,7 @@ interface Tab {
 
 const TABS: readonly Tab[] = [
   { label: t.objects, part: undefined, href: bucket => toFolder(bucket) },
+  { label: t.holds, part: 'holds', href: bucket => toHolds(bucket) },
   { label: t.settings, part: 'settings', href: toSettings },
 ]
 

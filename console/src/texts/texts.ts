@@ -99,6 +99,7 @@ export const texts = {
   bucketTabs: {
     label: (bucket: string) => `Pages of ${bucket}`,
     objects: 'Objects',
+    holds: 'Holds',
     settings: 'Settings',
   },
   createBucket: {
@@ -133,6 +134,7 @@ export const texts = {
     download: 'Download',
     downloadZip: 'Download as zip',
     zipping: (name: string) => `Preparing ${name}`,
+    holdOrRetain: 'Hold or retain…',
     delete: 'Delete',
     restore: 'Restore',
     restored: (count: number) => `${objectsText(count)} restored.`,
@@ -167,7 +169,7 @@ export const texts = {
     none: 'There is nothing to delete: the folders are empty.',
   },
   object: {
-    tabs: { overview: 'Overview', preview: 'Preview', versions: 'Versions' },
+    tabs: { overview: 'Overview', preview: 'Preview', versions: 'Versions', holds: 'Holds' },
     tabsLabel: 'Views of the object',
     download: 'Download',
     share: 'Share',
