@@ -5,9 +5,12 @@
 import { join } from 'node:path'
 import { become, build, chooseRuntime, giveUp, installMissing, ROOT } from './runtime.mjs'
 
-const SUITES = ['engine', 'http', 'copy', 'cluster']
+const SUITES = ['engine', 'http', 'copy', 'cluster', 'peers']
 /** Installs the engines of a suite, prepares them, and runs the command that follows. */
-const PREPARED_BY = { cluster: join(ROOT, 'bench', 'cluster', 'run.sh') }
+const PREPARED_BY = {
+  cluster: join(ROOT, 'bench', 'cluster', 'run.sh'),
+  peers: join(ROOT, 'bench', 'peers', 'run.sh'),
+}
 
 const [suite, ...options] = process.argv.slice(2)
 if (suite === undefined) giveUp(`which suite? ${SUITES.join(', ')}`, 2)

@@ -5,7 +5,7 @@ import { systemRandom } from '../../src/lib/random.ts'
 import { openPostgresMeta } from '../../src/meta/postgres/postgres.ts'
 import { joinCluster } from '../../src/store/cluster/join.ts'
 import { type Row, rowOf } from '../measure.ts'
-import { processorMs } from './processor-time.ts'
+import { processorMs } from '../processor-time.ts'
 import { postmaster, type Stage } from './stage.ts'
 
 const TIMING = { renewMs: 2_000, expelMs: 600_000 }

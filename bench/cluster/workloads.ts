@@ -30,7 +30,7 @@ const gets = (written: readonly Asked[]): Asked[] => written.map(({ path }) => (
 
 const small = puts('', KEYS, randomBytes(4 * KIB))
 const packed = puts('', KEYS, randomBytes(64 * KIB))
-const large = puts('', 1, randomBytes(64 * MIB)).map(put => ({ ...put, isBodyUnsigned: true }))
+const large = puts('', 1, randomBytes(64 * MIB)).map(put => ({ ...put, payload: 'unsigned' as const }))
 const listed = puts('list-', LISTED, randomBytes(16))
 const page: Asked = { method: 'GET', path: '/bench', query: `list-type=2&max-keys=${PAGE}&prefix=list-` }
 

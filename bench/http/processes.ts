@@ -50,7 +50,8 @@ async function contender(child: ChildProcess, ready: RegExp): Promise<Contender>
 }
 
 export interface Starting {
-  readonly workers?: number
+  /** One, unless the server is to decide for itself. */
+  readonly workers?: number | 'default'
   /** A folder that is there already. */
   readonly data?: string
   readonly flags?: readonly string[]
@@ -59,7 +60,8 @@ export interface Starting {
 export function startHoldfast(scene: Scene, starting: Starting = {}): Promise<Contender> {
   const { workers = 1, data = scene.newFolder('holdfast'), flags: others = [] } = starting
   const flags = [...others, '--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--buckets', 'bench']
-  const child = run([MAIN, 'serve', ...flags, '--workers', String(workers)], {
+  if (workers !== 'default') flags.push('--workers', String(workers))
+  const child = run([MAIN, 'serve', ...flags], {
     HOLDFAST_ROOT_ACCESS_KEY: KEYS.accessKey,
     HOLDFAST_ROOT_SECRET_KEY: KEYS.secretKey,
   })
@@ -83,8 +85,8 @@ export type Prepared = Pick<Load, 'file' | 'lengths' | 'bodiless'>
 let prepared = 0
 
 /** Signed for this host, so that every server that is called by this name accepts them. */
-export function prepare(scene: Scene, host: string, asked: readonly Asked[]): Prepared {
-  const requests = asked.map(one => signedRequest(host, one))
+export function prepare(scene: Scene, host: string, asked: readonly Asked[], keys = KEYS): Prepared {
+  const requests = asked.map(one => signedRequest(host, one, keys))
   const file = join(scene.folder, `requests-${++prepared}`)
   writeFileSync(file, Buffer.concat(requests))
   return { file, lengths: requests.map(({ length }) => length), bodiless: asked[0]?.method === 'HEAD' }

@@ -4,6 +4,10 @@ import { createHash, createHmac } from 'node:crypto'
 export const KEYS = { accessKey: 'AKBENCH', secretKey: 'secret-of-the-benchmark' }
 export const REGION = 'us-east-1'
 
+const CHUNK_BYTES = 64 * 1024
+const EMPTY_SHA = createHash('sha256').digest('hex')
+const PRESIGNED_SECONDS = 86_400
+
 const mac = (key: Buffer | string, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 const sha = (data: Buffer | string): string => createHash('sha256').update(data).digest('hex')
 
@@ -13,28 +17,96 @@ export interface Asked {
   readonly path: string
   readonly query?: string
   readonly body?: Buffer
-  /** As SDKs send bodies over TLS: the signature does not cover them. */
-  readonly isBodyUnsigned?: boolean
+  /** The signature covers the digest of the body by default. SDKs sign no body over TLS, and chunks without it. */
+  readonly payload?: 'signed' | 'unsigned' | 'chunks'
 }
 
-/** As an S3 client sends it: everything signed, the body's digest included unless the request says otherwise. */
-export function signedRequest(host: string, asked: Asked): Buffer {
-  const { method, path, query = '', body = Buffer.alloc(0), isBodyUnsigned = false } = asked
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')
-  const scope = [stamp.slice(0, 8), REGION, 's3', 'aws4_request']
-  const hash = isBodyUnsigned ? 'UNSIGNED-PAYLOAD' : sha(body)
-  const headers = [`host:${host}`, `x-amz-content-sha256:${hash}`, `x-amz-date:${stamp}`]
-  const names = 'host;x-amz-content-sha256;x-amz-date'
-  const canonical = [method, path, query, ...headers, '', names, hash].join('\n')
-  const toSign = ['AWS4-HMAC-SHA256', stamp, scope.join('/'), sha(canonical)].join('\n')
-  const key = scope.reduce<Buffer | string>((k, word) => mac(k, word), `AWS4${KEYS.secretKey}`)
-  const credential = `Credential=${KEYS.accessKey}/${scope.join('/')}`
-  const signature = mac(key, toSign).toString('hex')
+/** The signature of one moment, for many texts. */
+class Signer {
+  readonly stamp = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')
+  readonly scope = [this.stamp.slice(0, 8), REGION, 's3', 'aws4_request'].join('/')
+  readonly credential: string
+  readonly #key: Buffer | string
+
+  constructor({ accessKey, secretKey }: typeof KEYS) {
+    this.credential = `${accessKey}/${this.scope}`
+    this.#key = this.scope.split('/').reduce<Buffer | string>((key, word) => mac(key, word), `AWS4${secretKey}`)
+  }
+
+  request(canonical: readonly string[]): string {
+    return this.#sign(['AWS4-HMAC-SHA256', this.stamp, this.scope, sha(canonical.join('\n'))])
+  }
+
+  chunk(previous: string, bytes: Buffer): string {
+    return this.#sign(['AWS4-HMAC-SHA256-PAYLOAD', this.stamp, this.scope, previous, EMPTY_SHA, sha(bytes)])
+  }
+
+  #sign(lines: readonly string[]): string {
+    return mac(this.#key, lines.join('\n')).toString('hex')
+  }
+}
+
+/** The body as chunks, each signed with the signature before it, and an empty one at the end. */
+function signedChunks(signer: Signer, seed: string, body: Buffer): Buffer {
+  const pieces: Buffer[] = []
+  let signature = seed
+  const add = (bytes: Buffer): void => {
+    signature = signer.chunk(signature, bytes)
+    pieces.push(
+      Buffer.from(`${bytes.length.toString(16)};chunk-signature=${signature}\r\n`),
+      bytes,
+      Buffer.from('\r\n'),
+    )
+  }
+  for (let at = 0; at < body.length; at += CHUNK_BYTES) add(body.subarray(at, at + CHUNK_BYTES))
+  add(Buffer.alloc(0))
+  return Buffer.concat(pieces)
+}
+
+const HASHES = {
+  signed: sha,
+  unsigned: () => 'UNSIGNED-PAYLOAD',
+  chunks: () => 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD',
+} as const
+
+/** As an S3 client sends it, everything signed. */
+export function signedRequest(host: string, asked: Asked, keys = KEYS): Buffer {
+  const { method, path, query = '', body = Buffer.alloc(0), payload = 'signed' } = asked
+  const signer = new Signer(keys)
+  const hash = HASHES[payload](body)
+  const headers = [
+    ...(method === 'POST' ? [`content-md5:${createHash('md5').update(body).digest('base64')}`] : []),
+    `host:${host}`,
+    `x-amz-content-sha256:${hash}`,
+    `x-amz-date:${signer.stamp}`,
+    ...(payload === 'chunks' ? [`x-amz-decoded-content-length:${body.length}`] : []),
+  ]
+  const names = headers.map(header => header.split(':')[0]!).join(';')
+  const signature = signer.request([method, path, query, ...headers, '', names, hash])
+  const sent = payload === 'chunks' ? signedChunks(signer, signature, body) : body
   const head = [
     `${method} ${path}${query === '' ? '' : `?${query}`} HTTP/1.1`,
     ...headers,
-    `authorization: AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${names}, Signature=${signature}`,
-    ...(method === 'PUT' ? [`content-length: ${body.length}`] : []),
+    `authorization: AWS4-HMAC-SHA256 Credential=${signer.credential}, SignedHeaders=${names}, Signature=${signature}`,
+    ...(payload === 'chunks' ? ['content-encoding: aws-chunked'] : []),
+    ...(method === 'PUT' || method === 'POST' ? [`content-length: ${sent.length}`] : []),
   ]
-  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), sent])
+}
+
+/** The path and query of a presigned request. */
+export function presignedPath(host: string, { method, path, query = '' }: Asked, keys = KEYS): string {
+  const signer = new Signer(keys)
+  const signed = [
+    ...query.split('&').filter(Boolean),
+    'X-Amz-Algorithm=AWS4-HMAC-SHA256',
+    `X-Amz-Credential=${encodeURIComponent(signer.credential)}`,
+    `X-Amz-Date=${signer.stamp}`,
+    `X-Amz-Expires=${PRESIGNED_SECONDS}`,
+    'X-Amz-SignedHeaders=host',
+  ]
+    .toSorted()
+    .join('&')
+  const signature = signer.request([method, path, signed, `host:${host}`, '', 'host', 'UNSIGNED-PAYLOAD'])
+  return `${path}?${signed}&X-Amz-Signature=${signature}`
 }
