@@ -6,7 +6,7 @@ import { forgetSession, SessionProvider, useSessionQuery } from './api/session.t
 import { SignInPage } from './pages/sign-in-page.tsx'
 import { EmptyState } from './parts/empty-state.tsx'
 import { Problem } from './parts/problem.tsx'
-import { navigate, type ObjectTab, type Place, toBuckets, usePlace } from './router.tsx'
+import { navigate, type ObjectTab, type Place, SERVER_PARTS, toBuckets, usePlace } from './router.tsx'
 import { Shell } from './shell/shell.tsx'
 import { texts } from './texts/texts.ts'
 
@@ -14,6 +14,7 @@ const BucketsPage = lazy(() => import('./pages/buckets-page.tsx'))
 const ObjectsPage = lazy(() => import('./pages/objects-page.tsx'))
 const ObjectPage = lazy(() => import('./pages/object-page.tsx'))
 const HoldsPage = lazy(() => import('./holds/holds-page.tsx'))
+const ServerPage = lazy(() => import('./server/server-page.tsx'))
 const BucketSettingsPage = lazy(() => import('./pages/bucket-settings-page.tsx'))
 
 const TABS: readonly string[] = Object.keys(texts.object.tabs)
@@ -46,6 +47,13 @@ const AREA_PAGES: ReadonlyMap<string, (place: Place) => ReactNode> = new Map([
     'buckets',
     ({ segments: [, bucket, part = ''], query }) =>
       bucket === undefined ? <BucketsPage /> : BUCKET_PAGES.get(part)?.(bucket, query),
+  ],
+  [
+    'server',
+    ({ segments: [, named = ''] }) => {
+      const part = SERVER_PARTS.find(one => one === named)
+      return part === undefined ? undefined : <ServerPage part={part} />
+    },
   ],
 ])
 

@@ -60,6 +60,12 @@ export const toSettings = (bucket: string): string => `/buckets/${encodeURICompo
 export const toHolds = (bucket: string, prefix?: string): string =>
   withQuery(`/buckets/${encodeURIComponent(bucket)}/holds`, { prefix })
 
+export const SERVER_PARTS = ['', 'processes', 'integrity', 'encryption', 'usage', 'configuration'] as const
+export type ServerPart = (typeof SERVER_PARTS)[number]
+
+export const toServer = (part: ServerPart = ''): string => (part === '' ? '/server' : `/server/${part}`)
+export const toNewScrub = (): string => withQuery(toServer('integrity'), { start: 'scrub' })
+
 export type ObjectTab = 'overview' | 'preview' | 'versions' | 'holds'
 
 export function toObject(bucket: string, key: string, options: { tab?: ObjectTab; versionId?: string } = {}): string {

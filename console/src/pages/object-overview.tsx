@@ -1,45 +1,18 @@
 /** Properties, user metadata and tags of an object. */
-import { Button, Paper, Stack, Text, Textarea, Title } from '@mantine/core'
+import { Button, Stack, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { exactTimeText, visibleText } from '../format.ts'
+import { exactTimeText } from '../format.ts'
 import { type ObjectDetails, readTags, type Tags, writeTags } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { Facts } from '../parts/facts.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './object-overview.module.css'
 
 const t = texts.object
-
-interface FactsProps {
-  readonly title: string
-  readonly rows: readonly (readonly [string, string])[]
-  readonly none?: string
-}
-
-function Facts({ title, rows, none }: FactsProps) {
-  return (
-    <Paper component="section" withBorder p="md" aria-label={title}>
-      <Title order={2} size="h4" mb="sm">
-        {title}
-      </Title>
-      {rows.length === 0 ? (
-        <Text c="dimmed">{none}</Text>
-      ) : (
-        <dl className={classes.facts}>
-          {rows.map(([name, value]) => (
-            <div key={name} className={classes.fact}>
-              <dt>{visibleText(name)}</dt>
-              <dd>{visibleText(value)}</dd>
-            </div>
-          ))}
-        </dl>
-      )}
-    </Paper>
-  )
-}
 
 const tagsText = (tags: Tags): string => tags.map(([name, value]) => `${name}=${value}`).join('\n')
 

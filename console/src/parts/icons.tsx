@@ -23,6 +23,8 @@ const PATHS = {
   down: 'M6 9l6 6 6-6',
   alert: 'M12 4 2.5 20h19ZM12 10v4M12 17h.01',
   lock: 'M6 11h12v10H6ZM8.5 11V7a3.5 3.5 0 0 1 7 0v4M12 15v2.5',
+  server: 'M4 4h16v6H4ZM4 14h16v6H4ZM8 7h.01M8 17h.01',
+  check: 'M5 13l4 4L19 7',
   restore: 'M4 4v6h6M4.5 10A8 8 0 1 1 4 14',
 } as const
 

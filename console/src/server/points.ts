@@ -14,7 +14,7 @@ const READS = ['GetObject', 'HeadObject', 'GetObjectAttributes', 'Website']
 const WRITES = ['PutObject', 'PostObject', 'CopyObject', 'UploadPart', 'UploadPartCopy']
 const UPLOADS = ['CreateMultipartUpload', 'CompleteMultipartUpload']
 
-export const REQUEST_KINDS = ['read', 'write', 'list', 'delete', 'other'] as const
+const REQUEST_KINDS = ['read', 'write', 'list', 'delete', 'other'] as const
 
 export function kindOf(operation: string): (typeof REQUEST_KINDS)[number] {
   if (READS.includes(operation)) return 'read'
@@ -23,7 +23,7 @@ export function kindOf(operation: string): (typeof REQUEST_KINDS)[number] {
   return operation.startsWith('DeleteObject') && !operation.endsWith('Tagging') ? 'delete' : 'other'
 }
 
-export const ERROR_CLASSES = ['refused', 'client', 'server'] as const
+const ERROR_CLASSES = ['refused', 'client', 'server'] as const
 
 /** Undefined for a request that succeeded. */
 export function errorClassOf(status: string): (typeof ERROR_CLASSES)[number] | undefined {
@@ -40,7 +40,7 @@ const UPKEEP: Readonly<Record<string, string>> = {
   lifecycle: 'lifecycle',
   copy: 'copy',
 }
-export const UPKEEP_KINDS = ['space', 'lifecycle', 'copy', 'other'] as const
+const UPKEEP_KINDS = ['space', 'lifecycle', 'copy', 'other'] as const
 
 /** Sums of one family by a part of its labels, as series `PREFIX.GROUP`. */
 function sums(
@@ -78,7 +78,7 @@ function counted(grown: readonly Sample[]): Record<string, number> {
   }
 }
 
-export const PERCENTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const
+const PERCENTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const
 
 function latencies(grown: readonly Sample[]): Record<string, number | null> {
   const histogram = histogramOf(grown, 'holdfast_request_seconds')

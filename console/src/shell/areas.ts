@@ -1,7 +1,7 @@
 /** The areas of the console, in the order of the navigation. */
 import type { Session } from '../api/session.tsx'
 import type { IconName } from '../parts/icons.tsx'
-import { toBuckets } from '../router.tsx'
+import { toBuckets, toServer } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 
 export interface Area {
@@ -14,6 +14,11 @@ export interface Area {
 
 const everybody = (): boolean => true
 
-const AREAS: readonly Area[] = [{ label: texts.shell.buckets, href: toBuckets(), icon: 'bucket', isFor: everybody }]
+const administrators = (session: Session): boolean => session.administrator
+
+const AREAS: readonly Area[] = [
+  { label: texts.shell.buckets, href: toBuckets(), icon: 'bucket', isFor: everybody },
+  { label: texts.shell.server, href: toServer(), icon: 'server', isFor: administrators },
+]
 
 export const areasFor = (session: Session): Area[] => AREAS.filter(({ isFor }) => isFor(session))

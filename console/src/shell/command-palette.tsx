@@ -5,7 +5,8 @@ import { signOut, useSession } from '../api/session.tsx'
 import { useBuckets } from '../api/use-buckets.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Icon, type IconName } from '../parts/icons.tsx'
-import { navigate, toBuckets, toFolder, toSettings } from '../router.tsx'
+import { navigate, SERVER_PARTS, toBuckets, toFolder, toNewScrub, toServer, toSettings } from '../router.tsx'
+import { serverTexts } from '../texts/server.ts'
 import { texts } from '../texts/texts.ts'
 import { areasFor } from './areas.ts'
 import classes from './command-palette.module.css'
@@ -19,6 +20,19 @@ interface Command {
 
 const SHOWN_MAX = 40
 const t = texts.palette
+
+/** Dashboard is the area itself. */
+const SERVER_COMMANDS: readonly Command[] = [
+  ...SERVER_PARTS.filter(part => part !== '').map(
+    (part): Command => ({
+      id: toServer(part),
+      label: serverTexts.palette.page(serverTexts.tabs[part]),
+      icon: 'server',
+      run: () => navigate(toServer(part)),
+    }),
+  ),
+  { id: 'scrub', label: serverTexts.palette.scrub, icon: 'check', run: () => navigate(toNewScrub()) },
+]
 
 function useCommands(): Command[] {
   const session = useSession()
@@ -34,6 +48,7 @@ function useCommands(): Command[] {
     { id: 'light', label: texts.shell.lightTheme, icon: 'theme', run: () => setColorScheme('light') },
     { id: 'dark', label: texts.shell.darkTheme, icon: 'theme', run: () => setColorScheme('dark') },
     { id: 'out', label: texts.shell.signOut, icon: 'user', run: () => void signOut() },
+    ...(session.administrator ? SERVER_COMMANDS : []),
     ...opened,
   ]
 }

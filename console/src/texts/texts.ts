@@ -58,6 +58,7 @@ export const texts = {
     navigation: 'Main',
     menu: 'Menu',
     buckets: 'Buckets',
+    server: 'Server',
     search: 'Search and commands',
     signedInAs: (name: string) => `Signed in as ${name}`,
     signOut: 'Sign out',
@@ -319,4 +320,10 @@ export const texts = {
   },
   theme: 'Theme',
   notAllowed: 'Not allowed',
+  administratorsOnly: {
+    title: 'This page is for administrators',
+    text:
+      'You are signed in with a key that does not administer this server. Ask an administrator, or sign in with ' +
+      'another key.',
+  },
 } as const
