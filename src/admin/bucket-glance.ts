@@ -12,7 +12,7 @@ import { isUsageDamaged, usageOf } from '../store/usage/usage.ts'
 import type { Schema } from './input.ts'
 import { isPermitted } from './permitted.ts'
 import type { AdminContext } from './route.ts'
-import { COUNT, objectOf, oneOfWords, TEXT, TIME, YES_OR_NO } from './schemas.ts'
+import { COUNT, listOf, objectOf, oneOfWords, TEXT, TIME, YES_OR_NO } from './schemas.ts'
 
 /** One bucket of a list. Settings that are not required are absent when the caller may not read them. */
 export const LISTED_BUCKET: Schema = objectOf({
@@ -30,6 +30,10 @@ export const LISTED_BUCKET: Schema = objectOf({
   'public?': {
     ...objectOf({ policy: YES_OR_NO, acl: YES_OR_NO }),
     description: 'What opens the bucket to everybody',
+  },
+  documents: {
+    ...listOf(TEXT),
+    description: 'The documents that are set and that the caller may read, by the names of their sub-resources',
   },
   'usage?': {
     ...objectOf(Object.fromEntries(USAGE_FIELDS.map(name => [name, COUNT]))),
@@ -88,6 +92,35 @@ const PARTS: readonly (readonly [string, (ctx: AdminContext, bucket: Bucket) => 
   ['ListBucketVersions', usageShown],
 ]
 
+/** What the object API requires for reading each document. */
+const DOCUMENT_ACTIONS: ReadonlyMap<string, string> = new Map([
+  ['policy', 'GetBucketPolicy'],
+  ['lifecycle', 'GetLifecycleConfiguration'],
+  ['cors', 'GetBucketCORS'],
+  ['website', 'GetBucketWebsite'],
+  ['encryption', 'GetEncryptionConfiguration'],
+  ['logging', 'GetBucketLogging'],
+  ['tagging', 'GetBucketTagging'],
+  ['publicAccessBlock', 'GetBucketPublicAccessBlock'],
+  ['ownershipControls', 'GetBucketOwnershipControls'],
+])
+
+/** A client that asks for a document that is not set gets an error, and browsers report it as one of the page. */
+async function documentsShown(ctx: AdminContext, bucket: Bucket): Promise<string[]> {
+  const { name, documents, publicAccessBlock, ownership } = bucket
+  const present = [
+    ...documents,
+    ...(publicAccessBlock === undefined ? [] : ['publicAccessBlock']),
+    ...(ownership === undefined ? [] : ['ownershipControls']),
+  ]
+  const shown: string[] = []
+  for (const document of present) {
+    const action = DOCUMENT_ACTIONS.get(document)
+    if (action !== undefined && (await isPermitted(ctx, { action, bucket: name }))) shown.push(document)
+  }
+  return shown
+}
+
 /** One bucket with an unreadable document must not hide all others. */
 async function unlessUnreadable(part: Promise<object>): Promise<object> {
   try {
@@ -105,5 +138,5 @@ export async function bucketGlance(ctx: AdminContext, bucket: Bucket): Promise<o
     if (!(await isPermitted(ctx, { action, bucket: bucket.name }))) continue
     shown.push(await unlessUnreadable(part(ctx, bucket)))
   }
-  return Object.assign({}, ...shown)
+  return Object.assign({ documents: await documentsShown(ctx, bucket) }, ...shown)
 }

@@ -61,13 +61,17 @@ test('buckets show versioning, lock, encryption, public access and usage at a gl
     await parts.store.buckets.configure('open', () => ({ publicAccessBlock }))
     const after = (await ask({ path: '/v1/buckets' })).json() as { buckets: Record<string, unknown>[] }
     assert.deepEqual(after.buckets[1]!.public, { policy: false, acl: false })
+    assert.deepEqual([kept!.documents, open!.documents], [['encryption'], ['policy']])
+    assert.deepEqual(after.buckets[1]!.documents, ['policy', 'publicAccessBlock'])
   }))
 
 test('a caller who is no administrator sees the buckets of the own account, as far as permissions go', () =>
   withConsole(async consoled => {
     await create(consoled)
     const account = await pageOf(consoled, ONE)
+    await consoled.parts.store.documents.put('kept', 'tagging', '<Tagging/>')
     const all = await account.ask({ path: '/v1/buckets' })
+    assert.deepEqual((all.json().buckets as Record<string, unknown>[])[0]!.documents, ['tagging'])
     assert.deepEqual(namesIn(all), ['kept', 'open'])
     assert('usage' in (all.json().buckets as object[])[0]!)
     assert.equal((await account.ask({ path: `/v1/buckets?accountId=${TWO}` })).status, 403)
@@ -76,7 +80,8 @@ test('a caller who is no administrator sees the buckets of the own account, as f
     assert.deepEqual(namesIn(await account.ask({ path: '/v1/buckets?name=other' })), [])
     const lister = await pageOf(consoled, ONE, policyOf('s3:ListAllMyBuckets', 's3:GetBucketVersioning'))
     const [first] = (await lister.ask({ path: '/v1/buckets' })).json().buckets as Record<string, unknown>[]
-    assert.deepEqual(Object.keys(first!).sort(), ['createdAt', 'name', 'owner', 'versioning'])
+    assert.deepEqual(Object.keys(first!).sort(), ['createdAt', 'documents', 'name', 'owner', 'versioning'])
+    assert.deepEqual(first!.documents, [])
     const stranger = await pageOf(consoled, TWO, policyOf('s3:GetObject'))
     assert.equal((await stranger.ask({ path: '/v1/buckets' })).status, 403)
   }))

@@ -585,6 +585,7 @@ export interface AdminApi {
         readonly defaultRetention?: Readonly<Record<string, unknown>>
         readonly encryption?: { readonly algorithm: string; readonly key?: string } | null
         readonly public?: { readonly policy: boolean; readonly acl: boolean }
+        readonly documents: readonly string[]
         readonly usage?: {
           readonly objects: number
           readonly versions: number
