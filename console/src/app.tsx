@@ -15,6 +15,7 @@ const ObjectsPage = lazy(() => import('./pages/objects-page.tsx'))
 const ObjectPage = lazy(() => import('./pages/object-page.tsx'))
 const HoldsPage = lazy(() => import('./holds/holds-page.tsx'))
 const ServerPage = lazy(() => import('./server/server-page.tsx'))
+const RulesPage = lazy(() => import('./rules/rules-page.tsx'))
 const BucketSettingsPage = lazy(() => import('./pages/bucket-settings-page.tsx'))
 
 const TABS: readonly string[] = Object.keys(texts.object.tabs)
@@ -33,11 +34,17 @@ function objectsPage(bucket: string, query: URLSearchParams): ReactNode {
   return <ObjectsPage key={bucket} {...{ bucket, prefix, search }} isDeleted={query.get('deleted') === 'yes'} />
 }
 
+function rulesPage(bucket: string, query: URLSearchParams): ReactNode {
+  const view = query.get('view') === 'document' ? 'document' : 'form'
+  return <RulesPage key={bucket} bucket={bucket} kind={query.get('kind')} view={view} />
+}
+
 /** Pages of a bucket by the segment after its name. */
 const BUCKET_PAGES: ReadonlyMap<string, (bucket: string, query: URLSearchParams) => ReactNode> = new Map([
   ['', objectsPage],
   ['object', objectPage],
   ['holds', (bucket, query) => <HoldsPage key={bucket} bucket={bucket} prefix={query.get('prefix') ?? ''} />],
+  ['rules', rulesPage],
   ['settings', bucket => <BucketSettingsPage key={bucket} bucket={bucket} />],
 ])
 

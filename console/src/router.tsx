@@ -66,6 +66,14 @@ export type ServerPart = (typeof SERVER_PARTS)[number]
 export const toServer = (part: ServerPart = ''): string => (part === '' ? '/server' : `/server/${part}`)
 export const toNewScrub = (): string => withQuery(toServer('integrity'), { start: 'scrub' })
 
+export type RuleView = 'form' | 'document'
+
+/** Without a kind, the list of all rules. */
+export function toRules(bucket: string, kind?: string, view?: RuleView): string {
+  const path = `/buckets/${encodeURIComponent(bucket)}/rules`
+  return withQuery(path, { kind, view: view === 'document' ? view : undefined })
+}
+
 export type ObjectTab = 'overview' | 'preview' | 'versions' | 'holds'
 
 export function toObject(bucket: string, key: string, options: { tab?: ObjectTab; versionId?: string } = {}): string {

@@ -1,5 +1,5 @@
 /** The buckets that the caller may see, page by page. */
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { AdminApi } from './admin-api.ts'
 import { call } from './client.ts'
 
@@ -16,6 +16,14 @@ export function useBuckets() {
     getNextPageParam: page => page.next,
   })
   return { ...query, buckets: query.data?.pages.flatMap(page => page.buckets) ?? [] }
+}
+
+/** Null when there is no such bucket, or none that the caller may list. */
+export function useBucket(name: string) {
+  return useQuery({
+    queryKey: [...BUCKETS_KEY, 'one', name],
+    queryFn: async ({ signal }) => (await call('ListBuckets', { name }, { signal })).buckets[0] ?? null,
+  })
 }
 
 /** Settings that the caller may not read are left out by the server. */

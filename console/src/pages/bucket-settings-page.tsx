@@ -1,12 +1,11 @@
 /** The settings of one bucket. */
 import { Button, Skeleton, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../api/client.ts'
 import { usePermissions } from '../api/permissions.ts'
-import { BUCKETS_KEY, type Bucket, isPublic } from '../api/use-buckets.ts'
+import { BUCKETS_KEY, isPublic, useBucket } from '../api/use-buckets.ts'
 import { timeText } from '../format.ts'
-import { deleteBucket, setVersioning } from '../objects/buckets.ts'
+import { deleteBucket } from '../objects/buckets.ts'
 import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
@@ -20,46 +19,6 @@ import { texts } from '../texts/texts.ts'
 import classes from './page.module.css'
 
 const t = texts.settings
-
-function Versioning({ bucket }: { readonly bucket: Bucket }) {
-  const queries = useQueryClient()
-  const { change } = usePermissions({ change: { action: 's3:PutBucketVersioning', bucket: bucket.name } })
-  const isOn = bucket.versioning === 'on'
-  const mutation = useMutation({
-    mutationFn: () => setVersioning(bucket.name, isOn ? 'Suspended' : 'Enabled'),
-    onSuccess: () => {
-      notify(t.versioningChanged)
-      return queries.invalidateQueries({ queryKey: BUCKETS_KEY })
-    },
-  })
-  return (
-    <Section title={t.versioning}>
-      {bucket.versioning === undefined ? (
-        <Text>{t.notReadable}</Text>
-      ) : (
-        <Text>
-          <strong>{t.versioningState[bucket.versioning]}.</strong> {t.versioningText[bucket.versioning]}
-        </Text>
-      )}
-      {mutation.error !== null && <Problem error={mutation.error} />}
-      {bucket.lockEnabled ? (
-        <Text size="sm">{t.lockKeepsOn}</Text>
-      ) : (
-        <>
-          {isOn && <Text size="sm">{t.suspendWhat}</Text>}
-          <GuardedButton
-            permission={change}
-            variant="default"
-            loading={mutation.isPending}
-            onClick={() => mutation.mutate()}
-          >
-            {isOn ? t.suspend : t.turnOn}
-          </GuardedButton>
-        </>
-      )}
-    </Section>
-  )
-}
 
 function DeleteDialog({ bucket, close }: { readonly bucket: string; readonly close: () => void }) {
   const [typed, setTyped] = useState('')
@@ -110,15 +69,7 @@ const shown = <T,>(setting: T | undefined, text: (setting: T) => string): string
   setting === undefined ? t.notReadable : text(setting)
 
 export default function BucketSettingsPage({ bucket: name }: { readonly bucket: string }) {
-  const {
-    data: bucket,
-    error,
-    isPending,
-    refetch,
-  } = useQuery({
-    queryKey: [...BUCKETS_KEY, 'one', name],
-    queryFn: async ({ signal }) => (await call('ListBuckets', { name }, { signal })).buckets[0] ?? null,
-  })
+  const { data: bucket, error, isPending, refetch } = useBucket(name)
   return (
     <div className={classes.page}>
       <PageHead title={t.title(name)} />
@@ -128,13 +79,6 @@ export default function BucketSettingsPage({ bucket: name }: { readonly bucket: 
       {bucket === null && <EmptyState icon="bucket" title={t.noneTitle} text={t.none} />}
       {bucket && (
         <>
-          <Versioning bucket={bucket} />
-          <Section title={t.lock}>
-            <Text>{shown(bucket.lockEnabled, isOn => (isOn ? t.lockOn : t.lockOff))}</Text>
-          </Section>
-          <Section title={t.encryption}>
-            <Text>{shown(bucket.encryption, rule => rule?.algorithm ?? t.noEncryption)}</Text>
-          </Section>
           <Section title={t.public}>
             <Text>{shown(bucket.public, () => (isPublic(bucket) ? t.publicOn : t.publicOff))}</Text>
           </Section>

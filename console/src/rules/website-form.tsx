@@ -1,0 +1,90 @@
+/** The website of a bucket: pages, or a redirect of everything. Routing rules are edited in the document. */
+import { Stack, TextInput } from '@mantine/core'
+import { rulesTexts } from '../texts/rules.ts'
+import { Choice, Hint, NothingYet, type RuleFormProps, UnknownElements } from './form-frame.tsx'
+import classes from './rules.module.css'
+import { type WebsiteFields as Fields, NEW_WEBSITE, readWebsite, websiteElement } from './small-documents.ts'
+
+const t = rulesTexts.website
+
+interface PartProps {
+  readonly form: Fields
+  readonly set: (part: Partial<Fields>) => void
+  readonly isDisabled: boolean
+}
+
+function Pages({ form, set, isDisabled }: PartProps) {
+  return (
+    <div className={classes.fields}>
+      <TextInput
+        label={t.index}
+        description={t.indexHint}
+        value={form.index}
+        disabled={isDisabled}
+        onChange={event => set({ index: event.currentTarget.value })}
+      />
+      <TextInput
+        label={t.error}
+        description={t.errorHint}
+        value={form.error}
+        disabled={isDisabled}
+        onChange={event => set({ error: event.currentTarget.value })}
+      />
+    </div>
+  )
+}
+
+function Redirection({ form, set, isDisabled }: PartProps) {
+  return (
+    <div className={classes.fields}>
+      <TextInput
+        label={t.hostName}
+        value={form.hostName}
+        disabled={isDisabled}
+        onChange={event => set({ hostName: event.currentTarget.value })}
+      />
+      <Choice
+        label={t.protocol}
+        value={form.protocol}
+        texts={t.protocols}
+        onChange={protocol => set({ protocol })}
+        isDisabled={isDisabled}
+      />
+    </div>
+  )
+}
+
+export function WebsiteForm({ root, change, mayChange }: RuleFormProps) {
+  if (root === undefined) {
+    const start = (): void => change(websiteElement(NEW_WEBSITE))
+    return <NothingYet icon="file" texts={t} start={t.start} onStart={start} mayChange={mayChange} />
+  }
+  const { form, unknown } = readWebsite(root)
+  const isDisabled = !mayChange || unknown.length > 0
+  const set = (part: Partial<Fields>): void => change(websiteElement({ ...form, ...part }))
+  // A redirect of everything and routing rules exclude each other.
+  const isKindFixed = isDisabled || form.routing.length > 0
+  return (
+    <Stack className={classes.whole}>
+      <UnknownElements names={unknown} />
+      <div className={classes.fields}>
+        <Choice
+          label={t.kind}
+          value={form.kind}
+          texts={t.kinds}
+          onChange={kind => set({ kind, index: form.index || NEW_WEBSITE.index })}
+          isDisabled={isKindFixed}
+        />
+      </div>
+      {form.kind === 'pages' ? (
+        <Pages {...{ form, set, isDisabled }} />
+      ) : (
+        <Redirection {...{ form, set, isDisabled }} />
+      )}
+      {form.routing.length > 0 && <Hint>{t.routing(form.routing.length)}</Hint>}
+      <Hint>
+        {t.public} {t.elsewhere}
+      </Hint>
+    </Stack>
+  )
+}
