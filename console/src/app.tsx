@@ -3,6 +3,7 @@ import { Button, Center, Loader } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { whenSessionEnds } from './api/client.ts'
 import { forgetSession, SessionProvider, useSessionQuery } from './api/session.tsx'
+import { visibleText } from './format.ts'
 import { SignInPage } from './pages/sign-in-page.tsx'
 import { EmptyState } from './parts/empty-state.tsx'
 import { Problem } from './parts/problem.tsx'
@@ -52,8 +53,11 @@ const BUCKET_PAGES: ReadonlyMap<string, (bucket: string, query: URLSearchParams)
 const AREA_PAGES: ReadonlyMap<string, (place: Place) => ReactNode> = new Map([
   [
     'buckets',
-    ({ segments: [, bucket, part = ''], query }) =>
-      bucket === undefined ? <BucketsPage /> : BUCKET_PAGES.get(part)?.(bucket, query),
+    ({ segments: [, bucket, part = ''], query }) => {
+      if (bucket === undefined) return <BucketsPage />
+      // No bucket has such a name, and pages show names of buckets as they are.
+      return visibleText(bucket) === bucket ? BUCKET_PAGES.get(part)?.(bucket, query) : undefined
+    },
   ],
   [
     'server',

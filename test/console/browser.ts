@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
 export const SHOTS = 'dist/console-shots'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -18,11 +18,11 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser(args: readonly string[] = []): Promise<Browser> {
   const executablePath = process.env.CHROMIUM
   assert(executablePath, 'CHROMIUM names the browser: use npm run test:console')
   // Chromium's own sandbox does not work for root, which containers run as.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...args] })
 }
 
 export interface Watched {
@@ -33,8 +33,12 @@ export interface Watched {
 }
 
 /** `origins` are the servers that the page may talk to. */
-export async function watchedPage(browser: Browser, origins: readonly string[]): Promise<Watched> {
-  const context = await browser.newContext({ viewport: WIDTHS.desktop, acceptDownloads: true })
+export async function watchedPage(
+  browser: Browser,
+  origins: readonly string[],
+  options: BrowserContextOptions = {},
+): Promise<Watched> {
+  const context = await browser.newContext({ viewport: WIDTHS.desktop, acceptDownloads: true, ...options })
   context.setDefaultTimeout(STEP_MS)
   const page = await context.newPage()
   const seen: string[] = []

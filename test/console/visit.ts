@@ -1,6 +1,6 @@
 /** One visit of the console: a server, a browser and a page in it, for all tests of a file. */
 import { after, before } from 'node:test'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import type { ROOT } from '../cli/program.ts'
 import { launchBrowser, type Watched, watchedPage } from './browser.ts'
 import { startWorld, type World } from './world.ts'
@@ -16,15 +16,21 @@ export interface Visit {
   signIn(key: typeof ROOT): Promise<void>
 }
 
+export interface Browsing {
+  /** Further switches of the browser. */
+  readonly switches?: readonly string[]
+  readonly context?: BrowserContextOptions
+}
+
 /** Call it at the top of a file: it begins before the first test and ends after the last. */
-export function openConsole(flags: readonly string[] = []): Visit {
+export function openConsole(flags: readonly string[] = [], { switches, context }: Browsing = {}): Visit {
   let world: World
   let browser: Browser
   let watched: Watched
   before(async () => {
     world = await startWorld(flags)
-    browser = await launchBrowser()
-    watched = await watchedPage(browser, [world.server.url, world.server.consoleUrl])
+    browser = await launchBrowser(switches)
+    watched = await watchedPage(browser, [world.server.url, world.server.consoleUrl], context)
   })
   after(async () => {
     await browser?.close()

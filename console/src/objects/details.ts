@@ -25,6 +25,9 @@ const SHOWN_HEADERS = [
 ]
 const USER = 'x-amz-meta-'
 
+/** Headers carry UTF-8, which a browser hands over as one character per byte. */
+const fromWire = (value: string): string => new TextDecoder().decode(Uint8Array.from(value, char => char.charCodeAt(0)))
+
 export async function objectDetails(bucket: string, key: string, versionId?: string): Promise<ObjectDetails> {
   const { headers } = await send({ method: 'HEAD', bucket, key, query: versionQuery(versionId) })
   const mode = headers.get('x-amz-object-lock-mode')
@@ -35,10 +38,12 @@ export async function objectDetails(bucket: string, key: string, versionId?: str
     etag: headers.get('etag') ?? '',
     modifiedAt: new Date(headers.get('last-modified') ?? 0),
     versionId: headers.get('x-amz-version-id') ?? undefined,
-    headers: [...headers].filter(([name]) => SHOWN_HEADERS.includes(name)),
+    headers: [...headers]
+      .filter(([name]) => SHOWN_HEADERS.includes(name))
+      .map(([name, value]) => [name, fromWire(value)] as const),
     metadata: [...headers]
       .filter(([name]) => name.startsWith(USER))
-      .map(([name, value]) => [name.slice(USER.length), value] as const),
+      .map(([name, value]) => [name.slice(USER.length), fromWire(value)] as const),
     hold: headers.get('x-amz-object-lock-legal-hold') === 'ON',
     retention: mode === null || until === null ? undefined : { mode, until: new Date(until) },
     encryption: headers.get('x-amz-server-side-encryption') ?? undefined,

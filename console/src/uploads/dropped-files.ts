@@ -5,10 +5,14 @@ export interface ChosenFile {
 }
 
 export async function droppedFiles(data: DataTransfer): Promise<ChosenFile[]> {
-  // The list is emptied when the event is over, so all entries are taken before the first wait.
-  const entries = [...data.items].map(item => item.webkitGetAsEntry()).filter(entry => entry !== null)
+  // The list is emptied when the event is over, so everything is taken before the first wait.
+  const items = [...data.items].map(item => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }))
   const found: ChosenFile[] = []
-  for (const entry of entries) await collect(entry, '', found)
+  for (const { entry, file } of items) {
+    if (entry !== null) await collect(entry, '', found)
+    // Some programs hand over a file that is on no disk.
+    else if (file !== null) found.push({ path: file.name, file })
+  }
   return found
 }
 

@@ -1,0 +1,156 @@
+/** Uploads that are dropped, interrupted and previewed. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ROOT } from '../../cli/program.ts'
+import { until as untilSo } from '../../workers/program.ts'
+import { assertQuiet, showPage, until } from '../browser.ts'
+import { tinyDocument, tinyFilm, tinyPicture, tinySound } from '../tiny-media.ts'
+import { openConsole } from '../visit.ts'
+
+const BUCKET = 'uploads'
+const MEGABYTE = 2 ** 20
+const visit = openConsole()
+const { open, button, signIn } = visit
+
+const stored = async (key: string): Promise<Buffer> =>
+  (await visit.world.client(BUCKET).requestOnce({ method: 'GET', key })).body
+
+function fileOf(name: string, bytes: Buffer): string {
+  const path = join(visit.world.folder, name)
+  writeFileSync(path, bytes)
+  return path
+}
+
+function makeFolder(name: string): string {
+  const folder = join(visit.world.folder, name)
+  mkdirSync(join(folder, 'inner'), { recursive: true })
+  writeFileSync(join(folder, 'one.txt'), 'one')
+  writeFileSync(join(folder, 'inner', 'two.txt'), 'two')
+  return folder
+}
+
+/** Drags files and folders over the page as a file manager does, and drops them. */
+async function drop(paths: readonly string[]): Promise<void> {
+  const protocol = await visit.watched.context.newCDPSession(visit.page)
+  const data = { items: [], files: [...paths], dragOperationsMask: 1 }
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await protocol.send('Input.dispatchDragEvent', { type, x: 600, y: 400, data })
+    if (type === 'dragOver') await visit.page.getByText(/^Drop to upload to/).waitFor()
+  }
+  await protocol.detach()
+}
+
+async function choose(path: string, named = 'Upload files'): Promise<void> {
+  const chooser = visit.page.waitForEvent('filechooser')
+  await button(named).click()
+  await (await chooser).setFiles(path)
+}
+
+test('files and folders that are dropped on the list are uploaded below the folder shown', async () => {
+  await visit.world.client(BUCKET).requestOnce({ method: 'PUT' })
+  await open(`/buckets/${BUCKET}?prefix=dropped%2F`)
+  await signIn(ROOT)
+  await visit.page.getByRole('heading', { name: 'This folder is empty' }).waitFor()
+  await drop([fileOf('alone.txt', Buffer.from('alone')), makeFolder('album')])
+  await visit.page.getByText('3 of 3 files uploaded').waitFor()
+  await visit.page.getByRole('link', { name: 'album/' }).waitFor()
+  assert.equal((await stored('dropped/alone.txt')).toString(), 'alone')
+  assert.equal((await stored('dropped/album/one.txt')).toString(), 'one')
+  assert.equal((await stored('dropped/album/inner/two.txt')).toString(), 'two')
+  await button('Clear finished').click()
+  assertQuiet(visit.watched)
+})
+
+test('a folder that is chosen is uploaded with its structure', async () => {
+  await open(`/buckets/${BUCKET}`)
+  await button('More ways to upload').click()
+  const chooser = visit.page.waitForEvent('filechooser')
+  await visit.page.getByRole('menuitem', { name: 'Upload a folder' }).click()
+  await (await chooser).setFiles(makeFolder('chosen'))
+  await visit.page.getByText('2 of 2 files uploaded').waitFor()
+  assert.equal((await stored('chosen/inner/two.txt')).toString(), 'two')
+  await button('Clear finished').click()
+  assertQuiet(visit.watched)
+})
+
+test('a lost connection is retried, and the object arrives whole', async () => {
+  const bytes = randomBytes(20 * MEGABYTE)
+  await open(`/buckets/${BUCKET}`)
+  let losses = 0
+  await visit.page.route(/partNumber=/, route => (losses++ < 3 ? route.abort('connectionreset') : route.continue()))
+  await choose(fileOf('lost.bin', bytes))
+  await visit.page.getByText('1 of 1 file uploaded').waitFor()
+  await visit.page.unroute(/partNumber=/)
+  assert(losses > 3)
+  assert((await stored('lost.bin')).equals(bytes))
+  await button('Clear finished').click()
+  assertQuiet(visit.watched, /net::ERR_/)
+})
+
+interface WorkerProcess {
+  readonly pid: number
+  readonly requestsInFlight?: number
+}
+
+/** The workers, as the console's page is told. */
+const workers = (): Promise<WorkerProcess[]> =>
+  visit.page.evaluate(`fetch('/v1/processes', {
+    headers: { 'x-holdfast-console': localStorage['holdfast-console-token'] },
+  }).then(async response => (await response.json()).processes)`)
+
+test('an upload outlives a worker that is killed in the middle of it', async () => {
+  const bytes = randomBytes(40 * MEGABYTE)
+  await open(`/buckets/${BUCKET}`)
+  const protocol = await visit.watched.context.newCDPSession(visit.page)
+  const limit = (uploadThroughput: number) =>
+    protocol.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput,
+    })
+  await protocol.send('Network.enable')
+  await limit(2 * MEGABYTE)
+  await choose(fileOf('survivor.bin', bytes))
+  let serving: WorkerProcess | undefined
+  await untilSo('a worker receives the upload', async () => {
+    serving = (await workers()).find(({ requestsInFlight = 0 }) => requestsInFlight > 0)
+    return serving !== undefined
+  })
+  assert.notEqual(serving!.pid, visit.world.server.pid)
+  process.kill(serving!.pid, 'SIGKILL')
+  await limit(-1)
+  await visit.page.getByText('1 of 1 file uploaded').waitFor({ timeout: 90_000 })
+  assert((await stored('survivor.bin')).equals(bytes))
+  assert(!(await workers()).some(({ pid }) => pid === serving!.pid))
+  await button('Clear finished').click()
+  await protocol.detach()
+  assertQuiet(visit.watched, /net::ERR_|50[0-9]/)
+})
+
+test('pictures, sounds, films and documents are previewed', async () => {
+  const put = (key: string, type: string, body: Buffer) =>
+    visit.world.client(BUCKET).requestOnce({ method: 'PUT', key, headers: [['content-type', type]], body })
+  await put('picture.png', 'image/png', tinyPicture())
+  await put('sound.wav', 'audio/wav', tinySound())
+  await put('film.webm', 'video/webm', await tinyFilm(visit.page))
+  await put('document.pdf', 'application/pdf', tinyDocument())
+  const preview = (key: string) => open(`/buckets/${BUCKET}/object?key=${key}&tab=preview`)
+  await preview('picture.png')
+  await until(visit.page, `document.querySelector('img[alt*="picture.png"]')?.naturalWidth === 1`)
+  await preview('sound.wav')
+  await until(visit.page, `document.querySelector('audio')?.duration > 0`)
+  await preview('film.webm')
+  await until(visit.page, `document.querySelector('video')?.videoWidth === 16`)
+  await showPage(visit.page, 'preview-film')
+  await preview('document.pdf')
+  const link = visit.page.getByRole('link', { name: /PDF/ })
+  assert.match((await link.getAttribute('rel')) ?? '', /noopener/)
+  const response = await fetch((await link.getAttribute('href'))!)
+  assert.deepEqual(Buffer.from(await response.arrayBuffer()), tinyDocument())
+  assert.equal(response.headers.get('content-type'), 'application/pdf')
+  assertQuiet(visit.watched)
+})
