@@ -85,6 +85,8 @@ export interface ServerInspection {
   readonly processes: () => Promise<readonly ServingProcess[]>
   /** The settings in force, without secrets. */
   readonly settings: Readonly<Record<string, unknown>>
+  /** Websites are served at `<bucket>.<host>` of each. */
+  readonly websiteHosts: readonly string[]
 }
 
 export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -80,7 +80,11 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
     scrub,
     scraping: config.metrics,
     facts: () => capacity.facts(),
-    inspection: { processes: over.processes, settings: shownSettings(config) },
+    inspection: {
+      processes: over.processes,
+      settings: shownSettings(config),
+      websiteHosts: config.website.hosts,
+    },
     collectMetrics: async () => {
       const own = [...(await capacity.samples()), ...(await usage.samples())]
       return mergeSamples([...(await collectMetrics()), ...own, ...scrub.samples(), ...(audit?.log.samples() ?? [])])

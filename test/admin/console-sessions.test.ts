@@ -38,6 +38,7 @@ test('a session begins with a key and its secret and ends when signed out', () =
       idleEndsAt: new Date(now + IDLE_MS).toISOString(),
       endsAt: new Date(now + LIFETIME_MS).toISOString(),
       objectUrl: 'http://127.0.0.1:9000',
+      websiteHosts: [],
       region: 'us-east-1',
       version: '0.0.0',
     })

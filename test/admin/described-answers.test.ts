@@ -67,7 +67,7 @@ const BODIES: Readonly<Record<string, object>> = {
 test('every described answer has the properties that its description names, and no others', () => {
   const startedAt = new Date(0).toISOString()
   const one = { pid: 1, startedAt, listening: true, residentBytes: 1, cpuSeconds: 0.5, requestsInFlight: 0 }
-  const inspection = { processes: async () => [one], settings: {} }
+  const inspection = { processes: async () => [one], settings: {}, websiteHosts: ['website.localhost'] }
   return withConsole(
     async consoled => {
       const { parts, ask } = consoled

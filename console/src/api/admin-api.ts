@@ -504,6 +504,7 @@ export interface AdminApi {
       readonly idleEndsAt: string
       readonly endsAt: string
       readonly objectUrl: string
+      readonly websiteHosts: readonly string[]
       readonly region: string
       readonly version: string
     }
@@ -777,6 +778,7 @@ export interface AdminApi {
       readonly idleEndsAt: string
       readonly endsAt: string
       readonly objectUrl: string
+      readonly websiteHosts: readonly string[]
       readonly region: string
       readonly version: string
     }

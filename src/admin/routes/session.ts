@@ -38,6 +38,7 @@ const SESSION: Readonly<Record<string, Schema>> = {
   idleEndsAt: { ...TIME, description: 'The session ends then unless it is used before' },
   endsAt: { ...TIME, description: 'The session ends then at the latest' },
   objectUrl: { ...TEXT, description: 'Where the browser reaches the object API' },
+  websiteHosts: { ...listOf(TEXT), description: 'Buckets answer as websites at BUCKET.HOST of each' },
   region: TEXT,
   version: TEXT,
 }
@@ -56,6 +57,7 @@ export async function sessionShown(ctx: AdminContext) {
     idleEndsAt: iso(session.idleEndsAt),
     endsAt: iso(session.endsAt),
     objectUrl,
+    websiteHosts: ctx.inspection?.websiteHosts ?? [],
     region,
     version: (await ctx.facts()).version,
   }
