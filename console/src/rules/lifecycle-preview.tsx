@@ -1,10 +1,12 @@
 /** What the rules of the document, saved or not, would do to the objects there are. */
-import { Badge, Button, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core'
+import { Badge, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
+import { usePermissions } from '../api/permissions.ts'
 import { bytesText, exactTimeText, timeText, visibleText } from '../format.ts'
+import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { rulesTexts } from '../texts/rules.ts'
 import { Hint } from './form-frame.tsx'
@@ -67,6 +69,7 @@ interface LifecyclePreviewProps {
 
 export function LifecyclePreview({ bucket, document }: LifecyclePreviewProps) {
   const [days, setDays] = useState('0')
+  const { list } = usePermissions({ list: { action: 's3:ListBucketVersions', bucket } })
   const preview = useMutation({
     mutationFn: async (order: { document: string; days: number }) => {
       const { days, document } = order
@@ -90,13 +93,14 @@ export function LifecyclePreview({ bucket, document }: LifecyclePreviewProps) {
           value={days}
           onChange={event => setDays(event.currentTarget.value)}
         />
-        <Button
+        <GuardedButton
+          permission={list}
           variant="default"
           loading={preview.isPending}
           onClick={() => preview.mutate({ document, days: Number(days) })}
         >
           {t.show}
-        </Button>
+        </GuardedButton>
       </Group>
       {preview.error !== null && <Problem error={preview.error} />}
       {preview.data !== undefined && (isOld ? <Hint>{t.changed}</Hint> : <Result preview={preview.data} />)}

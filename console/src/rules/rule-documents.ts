@@ -1,5 +1,5 @@
 /** Reads and changes the documents of a bucket. */
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import type { Permission } from '../api/permissions.ts'
 import type { Bucket } from '../api/use-buckets.ts'
@@ -8,6 +8,17 @@ import { type DocumentKind, RULE_ACCESS, RULE_KINDS, type RuleKind, SUB_RESOURCE
 import { element, parseXmlText, xmlText } from './xml-text.ts'
 
 export const documentKey = (bucket: string, kind: DocumentKind) => ['rules', bucket, kind] as const
+
+/** What was edited and not saved. It outlives the page, so that a look elsewhere loses nothing. */
+export function useDraft(bucket: string, kind: DocumentKind) {
+  const queries = useQueryClient()
+  const queryKey = ['rule-draft', bucket, kind]
+  const { data } = useQuery<string | null>({ queryKey, enabled: false, gcTime: Number.POSITIVE_INFINITY })
+  const setDraft = (draft: string | null): void => {
+    queries.setQueryData<string | null>(queryKey, draft)
+  }
+  return [data ?? undefined, setDraft] as const
+}
 
 /** The document in force, one element per line; null when there is none. */
 export function useDocument(bucket: Bucket, kind: DocumentKind, mayRead: boolean) {

@@ -26,6 +26,7 @@ import {
   removeDocument,
   saveDocument,
   useDocument,
+  useDraft,
 } from './rule-documents.ts'
 import type { DocumentKind, RemovableKind } from './rule-kinds.ts'
 import classes from './rules.module.css'
@@ -149,13 +150,27 @@ function FormView({ bucket, kind, permissions, text, change }: DocumentViewProps
   )
 }
 
+function ViewSwitch({ bucket, kind, view }: RuleEditorProps) {
+  return (
+    <SegmentedControl
+      aria-label={t.views.label}
+      value={view}
+      data={[
+        { value: 'form', label: t.views.form },
+        { value: 'document', label: t.views.document },
+      ]}
+      onChange={chosen => navigate(toRules(bucket.name, kind, chosen as RuleView), { replace: true })}
+    />
+  )
+}
+
 export function RuleEditor(props: RuleEditorProps) {
   const { bucket, kind, view, permissions } = props
-  const [draft, setDraft] = useState<string>()
+  const [draft, setDraft] = useDraft(bucket.name, kind)
   const [dialog, setDialog] = useState<'remove' | 'lock'>()
   const { data: inForce, error, refetch } = useDocument(bucket, kind, !permissions.read.isRefused)
   const { saving, removal } = useChanges(props, () => {
-    setDraft(undefined)
+    setDraft(null)
     setDialog(undefined)
   })
   if (error !== null) return <Problem error={error} retry={() => void refetch()} />
@@ -166,6 +181,10 @@ export function RuleEditor(props: RuleEditorProps) {
     saving.reset()
     setDraft(changed)
   }
+  const discard = (): void => {
+    saving.reset()
+    setDraft(null)
+  }
   const removable = inForce === null || kind === 'lock' ? undefined : kind
   const save = (): void => {
     if (removable !== undefined && text.trim() === '') setDialog('remove')
@@ -175,24 +194,21 @@ export function RuleEditor(props: RuleEditorProps) {
   const shown = { ...props, text, change }
   return (
     <Stack className={classes.whole} align="flex-start">
-      <SegmentedControl
-        aria-label={t.views.label}
-        value={view}
-        data={[
-          { value: 'form', label: t.views.form },
-          { value: 'document', label: t.views.document },
-        ]}
-        onChange={chosen => navigate(toRules(bucket.name, kind, chosen as RuleView), { replace: true })}
-      />
+      <ViewSwitch {...props} />
       {permissions.write.isRefused && <Hint>{t.refusedWrite}</Hint>}
       {view === 'document' ? <DocumentView {...shown} /> : <FormView {...shown} />}
       {saving.error !== null && <Problem error={saving.error} />}
       <Group gap="sm" role="group" aria-label={t.save}>
-        <GuardedButton permission={permissions.write} disabled={!isChanged} loading={saving.isPending} onClick={save}>
+        <GuardedButton
+          permission={permissions.write}
+          disabled={!isChanged && !permissions.write.isRefused}
+          loading={saving.isPending}
+          onClick={save}
+        >
           {t.save}
         </GuardedButton>
         {isChanged && (
-          <Button variant="default" onClick={() => change(inForce ?? '')}>
+          <Button variant="default" onClick={discard}>
             {t.discard}
           </Button>
         )}

@@ -1,5 +1,6 @@
 /** The website of a bucket: pages, or a redirect of everything. Routing rules are edited in the document. */
-import { Stack, TextInput } from '@mantine/core'
+import { Anchor, Stack, Text, TextInput } from '@mantine/core'
+import { useSession } from '../api/session.tsx'
 import { rulesTexts } from '../texts/rules.ts'
 import { Choice, Hint, NothingYet, type RuleFormProps, UnknownElements } from './form-frame.tsx'
 import classes from './rules.module.css'
@@ -54,7 +55,28 @@ function Redirection({ form, set, isDisabled }: PartProps) {
   )
 }
 
-export function WebsiteForm({ root, change, mayChange }: RuleFormProps) {
+/** Websites have the scheme and the port of the object API, and a host name of their own. */
+function Addresses({ bucket }: { readonly bucket: string }) {
+  const { objectUrl, websiteHosts } = useSession()
+  const { protocol, port } = new URL(objectUrl)
+  const urls = websiteHosts.map(host => `${protocol}//${bucket}.${host}${port === '' ? '' : `:${port}`}/`)
+  if (urls.length === 0) return null
+  return (
+    <div>
+      <Text>
+        {t.address}{' '}
+        {urls.map(url => (
+          <Anchor key={url} href={url} target="_blank" rel="noopener noreferrer" mr="xs" className={classes.key}>
+            {url}
+          </Anchor>
+        ))}
+      </Text>
+      <Hint>{t.dns}</Hint>
+    </div>
+  )
+}
+
+export function WebsiteForm({ bucket, root, change, mayChange }: RuleFormProps) {
   if (root === undefined) {
     const start = (): void => change(websiteElement(NEW_WEBSITE))
     return <NothingYet icon="file" texts={t} start={t.start} onStart={start} mayChange={mayChange} />
@@ -82,9 +104,8 @@ export function WebsiteForm({ root, change, mayChange }: RuleFormProps) {
         <Redirection {...{ form, set, isDisabled }} />
       )}
       {form.routing.length > 0 && <Hint>{t.routing(form.routing.length)}</Hint>}
-      <Hint>
-        {t.public} {t.elsewhere}
-      </Hint>
+      <Addresses bucket={bucket.name} />
+      <Hint>{t.public}</Hint>
     </Stack>
   )
 }

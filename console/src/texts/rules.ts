@@ -216,8 +216,8 @@ export const rulesTexts = {
     protocols: { '': 'As the request', http: 'http', https: 'https' },
     routing: (count: number) => `${counted(count, 'routing rule', 'routing rules')} in the document. Edit them there.`,
     public: 'Visitors are anonymous: a policy must let everyone read the objects (s3:GetObject).',
-    address: 'Address of the site',
-    elsewhere: 'The site answers at NAME.website.HOST, where HOST is the base host of the server (--website-host).',
+    address: 'The site answers at',
+    dns: 'The name must lead to this server: a wildcard record in the DNS does that for every bucket.',
   },
   encryption: {
     emptyTitle: 'No default of the bucket',

@@ -13,7 +13,12 @@ const { open, button, signIn } = visit
 const label = (text: string) => visit.page.getByLabel(text, { exact: true })
 const editor = (kind: string) => visit.page.getByRole('textbox', { name: `Document: ${kind}` })
 const section = (name: string) => visit.page.getByRole('region', { name, exact: true })
-const saved = (kind: string) => visit.page.getByText(`Saved: ${kind}.`).waitFor()
+
+/** The notice of an earlier save may still be there, so that it does not tell of this one. */
+async function save(): Promise<void> {
+  await button('Save').click()
+  await visit.page.getByText('There are changes that are not saved.').waitFor({ state: 'detached' })
+}
 
 /** The document as the server has it, without spaces between elements and without its namespace. */
 async function inForce(bucket: string, query: string): Promise<string> {
@@ -86,8 +91,7 @@ test('a lifecycle rule is made in the form, previewed, saved, turned off and rem
   await table.getByRole('cell', { name: 'logs/two.txt' }).waitFor()
   await showPage(visit.page, 'rules-lifecycle')
   assert(await isAbsent('shop', 'lifecycle'))
-  await button('Save').click()
-  await saved('Lifecycle')
+  await save()
   const rule = (status: string) =>
     '<LifecycleConfiguration><Rule><ID>tidy-logs</ID><Filter><Prefix>logs/</Prefix></Filter>' +
     `<Status>${status}</Status>` +
@@ -95,8 +99,7 @@ test('a lifecycle rule is made in the form, previewed, saved, turned off and rem
     '</LifecycleConfiguration>'
   assert.equal(await inForce('shop', 'lifecycle'), rule('Enabled'))
   await button('Turn off: tidy-logs').click()
-  await button('Save').click()
-  await button('Save').and(visit.page.locator(':disabled')).waitFor()
+  await save()
   assert.equal(await inForce('shop', 'lifecycle'), rule('Disabled'))
   await button('Remove all rules').click()
   const removal = visit.page.getByRole('dialog', { name: 'Lifecycle' })
@@ -187,8 +190,7 @@ test('a CORS rule is added in the form beside the one there is, and the check ap
   await visit.page.getByText('Allowed, by app.').waitFor()
   await label('Method').selectOption('DELETE')
   await visit.page.getByText('Not allowed: no rule matches.').waitFor()
-  await button('Save').click()
-  await saved('CORS')
+  await save()
   assert.equal(
     await inForce('shop', 'cors'),
     '<CORSConfiguration><CORSRule><AllowedOrigin>https://a.example</AllowedOrigin><AllowedMethod>GET</AllowedMethod>' +
@@ -211,8 +213,7 @@ test('a website is set up in the form, and routing rules in the document are kep
   await open('/buckets/shop/rules?kind=website')
   await button('Set up a website').click()
   await label('Error document').fill('404.html')
-  await button('Save').click()
-  await saved('Website')
+  await save()
   const pages =
     '<IndexDocument><Suffix>index.html</Suffix></IndexDocument><ErrorDocument><Key>404.html</Key></ErrorDocument>'
   assert.equal(await inForce('shop', 'website'), `<WebsiteConfiguration>${pages}</WebsiteConfiguration>`)
@@ -224,12 +225,13 @@ test('a website is set up in the form, and routing rules in the document are kep
   await visit.page.getByText('Form', { exact: true }).click()
   await visit.page.getByText('1 routing rule in the document.').waitFor()
   await label('Index document').fill('start.html')
-  await button('Save').click()
-  await button('Save').and(visit.page.locator(':disabled')).waitFor()
+  await save()
   assert.equal(
     await inForce('shop', 'website'),
     `<WebsiteConfiguration>${pages.replace('index.html', 'start.html')}${routing}</WebsiteConfiguration>`,
   )
+  const { port } = new URL(visit.world.server.url)
+  await visit.page.getByRole('link', { name: `http://shop.website.localhost:${port}/`, exact: true }).waitFor()
   await showPage(visit.page, 'rules-website')
   assertQuiet(visit.watched)
 })
@@ -239,8 +241,7 @@ test('default encryption and tags are set in their forms', async () => {
   await button('Set a default').click()
   await label('Encrypt new objects with').selectOption('AES256')
   await label('Refuse objects that are encrypted with a key of the client (SSE-C)').check()
-  await button('Save').click()
-  await saved('Encryption')
+  await save()
   assert.equal(
     await inForce('shop', 'encryption'),
     '<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm>' +
@@ -254,8 +255,7 @@ test('default encryption and tags are set in their forms', async () => {
   await label('Value of tag 1').fill('a + b')
   await button('Add a tag').click()
   await label('Name of tag 2').fill('cost:centre')
-  await button('Save').click()
-  await saved('Tags')
+  await save()
   assert.equal(
     await inForce('shop', 'tagging'),
     '<Tagging><TagSet><Tag><Key>team</Key><Value>a + b</Value></Tag><Tag><Key>cost:centre</Key><Value></Value></Tag>' +
@@ -277,8 +277,7 @@ test('the access log goes to a bucket that lets it be delivered', async () => {
   const statement = JSON.parse(await section('Access log').locator('pre').innerText())
   const policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] })
   await visit.world.client('logs').requestOnce({ method: 'PUT', query: { policy: '' }, body: Buffer.from(policy) })
-  await button('Save').click()
-  await saved('Access log')
+  await save()
   assert.equal(
     await inForce('shop', 'logging'),
     '<BucketLoggingStatus><LoggingEnabled><TargetBucket>logs</TargetBucket><TargetPrefix>shop/</TargetPrefix>' +
@@ -307,7 +306,7 @@ test('Object Lock is turned on with a default retention after it was said what t
   await dialog.getByText('every new version is retained for 2 years. Nobody can delete it earlier').waitFor()
   await showPage(visit.page, 'rules-lock-confirm')
   await dialog.getByRole('button', { name: 'I understand, save' }).click()
-  await saved('Object Lock')
+  await visit.page.getByText('Saved: Object Lock.').waitFor()
   assert.equal(
     await inForce('shop', 'object-lock'),
     '<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled><Rule><DefaultRetention>' +
@@ -330,14 +329,16 @@ test('elements that the form does not know are named, and stay when another rule
   await visit.page.getByText('Form', { exact: true }).click()
   await visit.page.getByText('The document has Transition, which the form does not show.').waitFor()
   assert.equal(await button('Edit: moved').count(), 0)
+  await visit.page.getByRole('link', { name: 'All rules' }).click()
+  await visit.page.getByRole('link', { name: /^Lifecycle.*Not set$/ }).click()
+  await visit.page.getByText('There are changes that are not saved.').waitFor()
   await button('Edit: known').click()
   const dialog = visit.page.getByRole('dialog', { name: 'Lifecycle rule' })
   await dialog.getByLabel('Days', { exact: true }).fill('2')
   await assertAccessible(visit.page)
   await dialog.getByRole('button', { name: 'Apply' }).click()
   await showPage(visit.page, 'rules-unknown')
-  await button('Save').click()
-  await saved('Lifecycle')
+  await save()
   assert.equal(
     await inForce('logs', 'lifecycle'),
     `<LifecycleConfiguration>${known.replace('<Days>1', '<Days>2')}${transition}</LifecycleConfiguration>`,
@@ -345,15 +346,37 @@ test('elements that the form does not know are named, and stay when another rule
   assertQuiet(visit.watched)
 })
 
-test('a user who may read nothing but versioning sees that, with the reasons', async () => {
+test('a user who may read a document and not change it sees the reason at the button', async () => {
+  const statement = {
+    Effect: 'Allow',
+    Principal: { AWS: 'arn:aws:iam::111111111111:user/reader' },
+    Action: ['s3:GetBucketTagging'],
+    Resource: 'arn:aws:s3:::papers',
+  }
   const papers = visit.world.client('papers', OWNER)
   await papers.requestOnce({ method: 'PUT' })
+  const policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] })
+  await papers.requestOnce({ method: 'PUT', query: { policy: '' }, body: Buffer.from(policy) })
+  const tags = Buffer.from('<Tagging><TagSet><Tag><Key>team</Key><Value>search</Value></Tag></TagSet></Tagging>')
+  const headers = [['content-md5', md5(tags)]] as const
+  await papers.requestOnce({ method: 'PUT', query: { tagging: '' }, headers, body: tags })
   await open('/buckets')
   await button('Account').click()
   await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
   await signIn(READER)
   await visit.page.getByRole('link', { name: 'papers' }).click()
   await visit.page.getByRole('link', { name: 'Rules', exact: true }).click()
+  await visit.page.getByRole('link', { name: /^Tags.*Set$/ }).click()
+  assert(await label('Name of tag 1').isDisabled())
+  assert.equal(await label('Value of tag 1').inputValue(), 'search')
+  await button('Save').hover()
+  await visit.page.getByRole('tooltip').filter({ hasText: 'PutBucketTagging' }).waitFor()
+  await showPage(visit.page, 'rules-not-changeable')
+  assertQuiet(visit.watched)
+})
+
+test('settings that a user may not read are shown as such, with the reason', async () => {
+  await open('/buckets/papers/rules')
   await visit.page.getByRole('link', { name: /^Lifecycle.*Not readable$/ }).click()
   await visit.page.getByText('You may not read this').waitFor()
   await visit.page.getByRole('note').filter({ hasText: 'GetLifecycleConfiguration' }).waitFor()
