@@ -7,6 +7,8 @@ import classes from './data-table.module.css'
 export interface Column {
   readonly title: string
   readonly isNumber?: boolean
+  /** Left out on narrow screens. */
+  readonly isWide?: boolean
 }
 
 interface DataTableProps {
@@ -16,7 +18,10 @@ interface DataTableProps {
 }
 
 export function DataTable({ label, columns, rows }: DataTableProps) {
-  const alignment = (i: number): string | undefined => (columns[i]?.isNumber ? pageClasses.number : undefined)
+  const classOf = (i: number): string | undefined => {
+    const { isNumber, isWide } = columns[i] ?? {}
+    return [isNumber && pageClasses.number, isWide && pageClasses.wide].filter(Boolean).join(' ') || undefined
+  }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard.
     <div className={classes.scroller} role="group" tabIndex={0} aria-label={label}>
@@ -24,7 +29,7 @@ export function DataTable({ label, columns, rows }: DataTableProps) {
         <Table.Thead>
           <Table.Tr>
             {columns.map(({ title }, i) => (
-              <Table.Th key={title} className={alignment(i)}>
+              <Table.Th key={title} className={classOf(i)}>
                 {title}
               </Table.Th>
             ))}
@@ -34,7 +39,7 @@ export function DataTable({ label, columns, rows }: DataTableProps) {
           {rows.map(({ id, cells }) => (
             <Table.Tr key={id}>
               {cells.map((cell, i) => (
-                <Table.Td key={columns[i]?.title} className={alignment(i)}>
+                <Table.Td key={columns[i]?.title} className={classOf(i)}>
                   {cell}
                 </Table.Td>
               ))}

@@ -18,7 +18,7 @@ const IDLE_MS = 15_000
 
 const COLUMNS: readonly Column[] = [
   { title: t.key },
-  { title: t.use },
+  { title: t.use, isWide: true },
   { title: t.version, isNumber: true },
   { title: t.actions },
 ]

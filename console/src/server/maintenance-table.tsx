@@ -24,8 +24,8 @@ function tasksIn({ samples }: Reading) {
 const COLUMNS: readonly Column[] = [
   { title: t.task },
   { title: t.last },
-  { title: t.took, isNumber: true },
-  { title: t.steps, isNumber: true },
+  { title: t.took, isNumber: true, isWide: true },
+  { title: t.steps, isNumber: true, isWide: true },
   { title: t.failures, isNumber: true },
 ]
 

@@ -45,9 +45,9 @@ function ExpelDialog({ member, close }: { readonly member: Member; readonly clos
 const COLUMNS: readonly Column[] = [
   { title: t.address },
   { title: t.state },
-  { title: t.version },
-  { title: t.joined },
-  { title: t.id },
+  { title: t.version, isWide: true },
+  { title: t.joined, isWide: true },
+  { title: t.id, isWide: true },
   { title: t.actions },
 ]
 

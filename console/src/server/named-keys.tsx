@@ -106,7 +106,7 @@ function KeyActions({ named: { name, disabled, checking }, rotate, disable }: Ke
   })
   const common = { size: 'xs', variant: 'default' } as const
   return (
-    <Group gap="xs" wrap="nowrap">
+    <Group gap="xs">
       <Button {...common} aria-label={t.rotateKey(shown)} onClick={() => rotate({ what: 'named', name })}>
         {t.rotate}
       </Button>

@@ -83,7 +83,7 @@ export function PlotTable({ shape, points }: PlotProps) {
       <Text size="sm" c="dimmed">
         {shape.summary(points)}
       </Text>
-      <Table verticalSpacing={4} aria-label={label}>
+      <Table verticalSpacing={4} mt="xs" aria-label={label}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{serverTexts.dashboard.time}</Table.Th>

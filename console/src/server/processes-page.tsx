@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
   { title: t.state },
   { title: t.up, isNumber: true },
   { title: t.memory, isNumber: true },
-  { title: t.processor, isNumber: true },
+  { title: t.processor, isNumber: true, isWide: true },
   { title: t.inFlight, isNumber: true },
 ]
 

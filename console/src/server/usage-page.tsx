@@ -18,7 +18,12 @@ type Usage = AdminApi['GetUsage']['output']
 
 const COLUMNS: readonly Column[] = [
   { title: t.account },
-  ...[t.buckets, t.objects, t.bytes, t.versions, t.versionBytes, t.uploads].map(title => ({ title, isNumber: true })),
+  { title: t.buckets, isNumber: true, isWide: true },
+  { title: t.objects, isNumber: true },
+  { title: t.bytes, isNumber: true },
+  { title: t.versions, isNumber: true, isWide: true },
+  { title: t.versionBytes, isNumber: true, isWide: true },
+  { title: t.uploads, isNumber: true, isWide: true },
 ]
 
 const totalRows = (usage: Usage): (readonly [string, string])[] => [

@@ -149,7 +149,7 @@ export const serverTexts = {
     up: 'Up',
     memory: 'Memory',
     processor: 'Processor time',
-    inFlight: 'Requests in progress',
+    inFlight: 'In progress',
     restarts: (count: number) =>
       count === 0
         ? 'No worker has exited unexpectedly since the start.'

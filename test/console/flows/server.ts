@@ -27,7 +27,7 @@ test('the dashboard shows the load of the object API, and goes on while other pa
   await open('/server')
   await signIn(ROOT)
   await figure('Requests per second')
-    .getByText(/requests? in the last minute/)
+    .getByText(/requests? in the last/)
     .waitFor()
   const load = visit.world.client('load')
   await load.requestOnce({ method: 'PUT' })
@@ -38,7 +38,7 @@ test('the dashboard shows the load of the object API, and goes on while other pa
   )
   await figure('Requests per second').getByText(HUNDREDS).waitFor()
   await figure('Errors per second')
-    .getByText(/^2\d errors in the last minute/)
+    .getByText(/^20 errors in the last/)
     .waitFor()
   await figure('Bytes per second')
     .getByText(/^[34]\.\d MiB received/)
@@ -144,6 +144,49 @@ test('a scrub from the page finds a flipped byte and names the object it hurts',
   assertQuiet(visit.watched)
 })
 
+/** Calls the admin API as the page does. */
+const callFromPage = (method: string, path: string): Promise<{ backup: string } | null> =>
+  visit.page.evaluate(
+    `fetch(${JSON.stringify(path)}, {
+      method: ${JSON.stringify(method)},
+      headers: { 'x-holdfast-console': localStorage.getItem('holdfast-console-token') },
+    }).then(response => response.status === 204 ? null : response.json())`,
+  )
+
+test('a backup is shown while it is taken', async () => {
+  await open('/server/integrity')
+  await visit.page.getByText('No backup is being taken now.').waitFor()
+  const started = await callFromPage('POST', '/v1/backups')
+  await visit.page.getByText('A backup is being taken: reading records, 0 B sent so far.').waitFor()
+  await callFromPage('DELETE', `/v1/backups/${started!.backup}`)
+  await visit.page.getByText('No backup is being taken now.').waitFor()
+  assertQuiet(visit.watched)
+})
+
+test('lost records come with the command that rebuilds them, and a move with its progress', async () => {
+  const scrub = { state: 'never', records: 0, bytes: 0, damaged: 0, damage: [] }
+  const lost = [
+    { kind: 'o', bucket: 'load', key: 'key-1' },
+    { kind: 'u', record: '7501' },
+  ]
+  await visit.page.route('**/v1/damage', route =>
+    route.fulfill({ json: { scrub, lostRecords: 2, lost, incompleteKinds: [] } }),
+  )
+  const move = { state: 'moving', from: '/old', to: 'rados://pool', blobs: 12, bytes: 4096, damaged: 1 }
+  await visit.page.route('**/v1/blobs/move', route => route.fulfill({ json: move }))
+  await open('/server/integrity')
+  await visit.page
+    .getByRole('group', { name: 'Command to rebuild the metadata' })
+    .getByText('holdfast rebuild')
+    .waitFor()
+  await visit.page.getByRole('link', { name: 'load/key-1' }).waitFor()
+  await visit.page.getByText('12 blobs of 4.0 KiB moved so far.').waitFor()
+  await visit.page.getByText('From /old to rados://pool.').waitFor()
+  await showPage(visit.page, 'server-lost')
+  await visit.page.unrouteAll()
+  assertQuiet(visit.watched)
+})
+
 test('keys are created, rotated and disabled, and what they wrapped is rewrapped', async () => {
   await open('/server/encryption')
   await button('Create a key').click()
@@ -210,6 +253,19 @@ test('settings are found by a part of their name, and secrets are not shown', as
   assert.equal(await visit.page.getByRole('row', { name: /metrics-token/ }).count(), 0)
   await search.fill('nothing of this name')
   await visit.page.getByText('No setting matches').waitFor()
+  assertQuiet(visit.watched)
+})
+
+test('a clock that has jumped is confirmed only after a warning', async () => {
+  const clock = { clock: '2031-01-01T00:00:00.000Z', lockTime: '2026-01-01T00:00:00.000Z', jumped: true }
+  await visit.page.route('**/v1/clock', route => route.fulfill({ json: clock }))
+  await open('/server/configuration')
+  await button('Confirm the clock').click()
+  await visit.page.getByRole('dialog', { name: 'Is the clock right?' }).getByText('1 Jan 2031').waitFor()
+  await showPage(visit.page, 'server-clock')
+  await visit.page.unrouteAll()
+  await visit.page.getByRole('dialog').getByRole('button', { name: 'Confirm the clock' }).click()
+  await visit.page.getByText('Locks end by the clock of the server.').waitFor()
   assertQuiet(visit.watched)
 })
 
