@@ -25,7 +25,7 @@ export function DataTable({ label, columns, rows }: DataTableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard.
     <div className={classes.scroller} role="group" tabIndex={0} aria-label={label}>
-      <Table aria-label={label}>
+      <Table aria-label={label} horizontalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
             {columns.map(({ title }, i) => (

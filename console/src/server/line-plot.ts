@@ -40,7 +40,7 @@ function optionsOf(shape: PlotShape, labels: readonly string[], onHover: (index:
   const options: Omit<uPlot.Options, 'width' | 'height'> = {
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
-    padding: [8, 8, 0, 0],
+    padding: [8, 30, 0, 0],
     scales: {
       x: { range: (_plot, min, max) => [Math.max(max - WINDOW_SECONDS, Math.min(min, max - SHORTEST_SECONDS)), max] },
       y: { range: (_plot, _min, max) => [0, (max || NOTHING_TOP) * 1.1] },
