@@ -17,6 +17,7 @@ const ObjectPage = lazy(() => import('./pages/object-page.tsx'))
 const HoldsPage = lazy(() => import('./holds/holds-page.tsx'))
 const ServerPage = lazy(() => import('./server/server-page.tsx'))
 const RulesPage = lazy(() => import('./rules/rules-page.tsx'))
+const LedgerArea = lazy(() => import('./ledger/ledger-area.tsx'))
 const BucketSettingsPage = lazy(() => import('./pages/bucket-settings-page.tsx'))
 
 const TABS: readonly string[] = Object.keys(texts.object.tabs)
@@ -66,6 +67,7 @@ const AREA_PAGES: ReadonlyMap<string, (place: Place) => ReactNode> = new Map([
       return part === undefined ? undefined : <ServerPage part={part} />
     },
   ],
+  ['ledger', ({ segments: [, bucket], query }) => <LedgerArea bucket={bucket} query={query} />],
 ])
 
 function Page() {

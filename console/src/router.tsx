@@ -74,6 +74,19 @@ export function toRules(bucket: string, kind?: string, view?: RuleView): string 
   return withQuery(path, { kind, view: view === 'document' ? view : undefined })
 }
 
+export const toLedgers = (): string => '/ledger'
+
+interface LedgerAddress {
+  readonly text?: string
+  readonly kind?: string | undefined
+  /** The entry to show. */
+  readonly entry?: number
+}
+
+export function toLedger(bucket: string, { text, kind, entry }: LedgerAddress = {}): string {
+  return withQuery(`/ledger/${encodeURIComponent(bucket)}`, { filter: text, kind, entry: entry?.toString() })
+}
+
 export type ObjectTab = 'overview' | 'preview' | 'versions' | 'holds'
 
 export function toObject(bucket: string, key: string, options: { tab?: ObjectTab; versionId?: string } = {}): string {

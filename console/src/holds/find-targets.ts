@@ -1,6 +1,7 @@
 /** Finds the versions that a selection stands for, and which of them are locked already. */
 import { type Version, versionsBelow, versionsOfKey } from '../objects/listing.ts'
-import { type HeldVersion, heldPages } from './held.ts'
+import { heldPages } from './held.ts'
+import type { HeldVersion } from './held-csv.ts'
 import type { Target } from './lock-plan.ts'
 
 export interface Selection {

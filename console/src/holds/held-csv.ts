@@ -1,6 +1,8 @@
 /** Held and retained versions as a table for spreadsheets. */
+import type { AdminApi } from '../api/admin-api.ts'
 import { holdsTexts } from '../texts/holds.ts'
-import type { HeldVersion } from './held.ts'
+
+export type HeldVersion = AdminApi['ListHeldVersions']['output']['versions'][number]
 
 /**
  * A spreadsheet takes a cell that begins with one of these for a formula, also inside quotes; with an apostrophe before

@@ -3,12 +3,12 @@ import { Badge, Group, Loader, Text, VisuallyHidden } from '@mantine/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef } from 'react'
 import type { Permission } from '../api/permissions.ts'
+import { useSession } from '../api/session.tsx'
 import { bytesText, timeText, visibleText } from '../format.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
-import { Link, toObject } from '../router.tsx'
+import { Link, toLedger, toObject } from '../router.tsx'
 import { holdsTexts } from '../texts/holds.ts'
-import type { HeldVersion } from './held.ts'
-import { actorName } from './held-csv.ts'
+import { actorName, type HeldVersion } from './held-csv.ts'
 import classes from './held-list.module.css'
 import type { HeldListing } from './use-held.ts'
 
@@ -44,11 +44,16 @@ function Why({ version: { hold, retention } }: Pick<RowProps, 'version'>) {
   )
 }
 
-function Origin({ since }: { readonly since: Since | undefined }) {
+/** An administrator can read the entry of the ledger. */
+function Origin({ bucket, since }: { readonly bucket: string; readonly since: Since | undefined }) {
+  const { administrator } = useSession()
   if (since === undefined) return <Text size="sm">{t.sinceWritten}</Text>
+  const time = timeText(new Date(since.time))
   return (
     <>
-      <Text size="sm">{timeText(new Date(since.time))}</Text>
+      <Text size="sm">
+        {administrator ? <Link href={toLedger(bucket, { entry: since.sequence })}>{time}</Link> : time}
+      </Text>
       <Text size="xs" c="dimmed" truncate title={visibleText(since.by.accessKey ?? '')}>
         {t.by(visibleText(actorName(since.by)))}
       </Text>
@@ -78,7 +83,7 @@ function Row({ bucket, version, permissions, release, lift }: RowProps) {
         <Why version={version} />
       </span>
       <span role="cell" className={classes.since}>
-        <Origin since={version.heldSince ?? version.retainedSince} />
+        <Origin bucket={bucket} since={version.heldSince ?? version.retainedSince} />
       </span>
       <span role="cell" className={classes.until}>
         {untilText(version)}

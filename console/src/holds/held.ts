@@ -1,8 +1,8 @@
 /** The held and retained versions of a bucket. */
 import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
+import type { HeldVersion } from './held-csv.ts'
 
-export type HeldVersion = AdminApi['ListHeldVersions']['output']['versions'][number]
 export type HeldPage = AdminApi['ListHeldVersions']['output']
 
 const PAGE = 500

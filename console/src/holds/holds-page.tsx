@@ -15,13 +15,14 @@ import { messageOf, Problem } from '../parts/problem.tsx'
 import { navigate, toHolds } from '../router.tsx'
 import { holdsTexts } from '../texts/holds.ts'
 import { texts } from '../texts/texts.ts'
-import { type HeldVersion, heldPages } from './held.ts'
-import { csvLine, heldCells } from './held-csv.ts'
+import { heldPages } from './held.ts'
+import { csvLine, type HeldVersion, heldCells } from './held-csv.ts'
 import { HeldList } from './held-list.tsx'
 import classes from './holds-page.module.css'
 import { HoldDialog, LiftDialog } from './lock-dialogs.tsx'
+import { NoLock } from './no-lock.tsx'
 import { useHeld } from './use-held.ts'
-import { useLockState } from './use-lock-state.ts'
+import { useIsLockOff } from './use-is-lock-off.ts'
 
 const ManyDialog = lazy(() => import('./many-dialog.tsx'))
 const t = holdsTexts.list
@@ -111,7 +112,7 @@ function Content({ bucket, prefix }: HoldsPageProps) {
 
 export default function HoldsPage({ bucket, prefix }: HoldsPageProps) {
   const [isHolding, setHolding] = useState(false)
-  const { isOff } = useLockState(bucket)
+  const isOff = useIsLockOff(bucket)
   const key = `${prefix}file`
   const { hold, retain } = usePermissions({
     hold: { action: 's3:PutObjectLegalHold', bucket, key },
@@ -135,7 +136,7 @@ export default function HoldsPage({ bucket, prefix }: HoldsPageProps) {
       </PageHead>
       <BucketTabs bucket={bucket} />
       {isOff ? (
-        <EmptyState icon="lock" title={holdsTexts.noLock.title} text={holdsTexts.noLock.text} />
+        <NoLock bucket={bucket} />
       ) : (
         <>
           <PrefixField bucket={bucket} prefix={prefix} />

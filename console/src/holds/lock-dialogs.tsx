@@ -3,7 +3,8 @@ import { exactTimeText } from '../format.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { holdsTexts } from '../texts/holds.ts'
 import { ConfirmDialog } from './confirm-dialog.tsx'
-import { putHold, putRetention, type Retention } from './lock-requests.ts'
+import { putHold, putRetention } from './lock-requests.ts'
+import type { Retention } from './retention-choice.ts'
 import { useLockChange } from './use-lock-change.ts'
 
 const t = holdsTexts

@@ -1,6 +1,5 @@
 /** What a change of many locks would do, before anything is sent. The server decides again for each version. */
-import type { Retention } from './lock-requests.ts'
-import { isWeaker } from './retention-choice.ts'
+import { isWeaker, type Retention } from './retention-choice.ts'
 
 export type ManyAction = 'hold' | 'release' | 'retain' | 'lift'
 

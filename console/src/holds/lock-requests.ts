@@ -5,13 +5,7 @@ import { type Permission, permissionOf } from '../api/permissions.ts'
 import { objectDetails, versionQuery } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { sendDocument } from '../objects/request.ts'
-
-export type LockMode = 'governance' | 'compliance'
-
-export interface Retention {
-  readonly mode: LockMode
-  readonly until: Date
-}
+import type { Retention } from './retention-choice.ts'
 
 type Answer = AdminApi['GetPermissions']['output']['answers'][number]
 type Since = { readonly time: string; readonly by: string } | null

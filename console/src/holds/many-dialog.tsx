@@ -4,7 +4,6 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { visibleText } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { EmptyState } from '../parts/empty-state.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { holdsTexts } from '../texts/holds.ts'
 import { texts } from '../texts/texts.ts'
@@ -12,8 +11,9 @@ import { changeLocks, type LockReport } from './change-locks.ts'
 import { findTargets, type Selection } from './find-targets.ts'
 import type { LockOrder, Target } from './lock-plan.ts'
 import { ManyForm } from './many-form.tsx'
+import { NoLock } from './no-lock.tsx'
+import { useIsLockOff } from './use-is-lock-off.ts'
 import { useRefreshLocks } from './use-lock-change.ts'
-import { useLockState } from './use-lock-state.ts'
 
 const t = holdsTexts.many
 const REFUSED_SHOWN = 20
@@ -132,13 +132,13 @@ interface ManyDialogProps {
 
 export default function ManyDialog({ bucket, selection, prefix = '', close }: ManyDialogProps) {
   const [chosen, setChosen] = useState(selection)
-  const { isOff } = useLockState(bucket)
+  const isOff = useIsLockOff(bucket)
   const running = useWork(bucket)
   const { isPending, isIdle } = running.work
   return (
     <Dialog title={t.title} close={isPending ? running.stop : close} size="lg">
       {isOff ? (
-        <EmptyState icon="lock" title={holdsTexts.noLock.title} text={holdsTexts.noLock.text} />
+        <NoLock bucket={bucket} />
       ) : (
         <Stack>
           {selection === undefined && isIdle && (

@@ -14,8 +14,9 @@ import { holdsTexts } from '../texts/holds.ts'
 import { texts } from '../texts/texts.ts'
 import { HoldDialog, LiftDialog } from './lock-dialogs.tsx'
 import { lockFacts, type VersionLock } from './lock-requests.ts'
+import { NoLock } from './no-lock.tsx'
 import { RetentionDialog } from './retention-dialog.tsx'
-import { useLockState } from './use-lock-state.ts'
+import { useIsLockOff } from './use-is-lock-off.ts'
 
 const t = holdsTexts
 
@@ -124,8 +125,8 @@ function RetentionPart({ place, lock, permission, bypass }: PartProps & { readon
 
 /** A bucket without Object Lock, or a version that cannot be held. */
 function Unlockable({ place: { bucket, key } }: { readonly place: ObjectPlace }) {
-  const { isOff } = useLockState(bucket)
-  if (isOff) return <EmptyState icon="lock" title={t.noLock.title} text={t.noLock.text} />
+  const isOff = useIsLockOff(bucket)
+  if (isOff) return <NoLock bucket={bucket} />
   return (
     <EmptyState icon="lock" title={t.noVersion.title} text={t.noVersion.text}>
       <Button onClick={() => navigate(toObject(bucket, key, { tab: 'versions' }))}>{texts.object.showVersions}</Button>

@@ -1,5 +1,11 @@
 /** The retention that a form describes: a mode and the last day. */
-import type { LockMode, Retention } from './lock-requests.ts'
+
+export type LockMode = 'governance' | 'compliance'
+
+export interface Retention {
+  readonly mode: LockMode
+  readonly until: Date
+}
 
 export interface RetentionChoice {
   readonly mode: LockMode

@@ -2,8 +2,7 @@
 import { Button, Checkbox, Group, Radio, Stack, TextInput } from '@mantine/core'
 import type { Permission } from '../api/permissions.ts'
 import { holdsTexts } from '../texts/holds.ts'
-import type { LockMode } from './lock-requests.ts'
-import { dayAfter, type RetentionChoice } from './retention-choice.ts'
+import { dayAfter, type LockMode, type RetentionChoice } from './retention-choice.ts'
 
 const t = holdsTexts.retention
 const MODES = ['governance', 'compliance'] as const

@@ -22,6 +22,7 @@ const PATHS = {
   up: 'M6 15l6-6 6 6',
   down: 'M6 9l6 6 6-6',
   alert: 'M12 4 2.5 20h19ZM12 10v4M12 17h.01',
+  ledger: 'M6 3h11a2 2 0 0 1 2 2v16H8a2 2 0 0 1-2-2ZM6 19a2 2 0 0 1 2-2h11M10 8h5M10 12h5',
   lock: 'M6 11h12v10H6ZM8.5 11V7a3.5 3.5 0 0 1 7 0v4M12 15v2.5',
   server: 'M4 4h16v6H4ZM4 14h16v6H4ZM8 7h.01M8 17h.01',
   check: 'M5 13l4 4L19 7',

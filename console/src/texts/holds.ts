@@ -90,9 +90,8 @@ export const holdsTexts = {
   },
   noLock: {
     title: 'This bucket has no Object Lock',
-    text:
-      'Holds and retention need it. Turn it on with "holdfast bucket lock BUCKET" on the command line, or create ' +
-      'a new bucket with Object Lock. It brings versioning with it and cannot be turned off.',
+    text: 'Holds and retention need it. It brings versioning with it, and it cannot be turned off again.',
+    toRules: 'Open the rule of Object Lock',
   },
   noVersion: {
     title: 'There is nothing to hold here',

@@ -59,6 +59,7 @@ export const texts = {
     menu: 'Menu',
     buckets: 'Buckets',
     server: 'Server',
+    ledger: 'Ledger',
     search: 'Search and commands',
     signedInAs: (name: string) => `Signed in as ${name}`,
     signOut: 'Sign out',

@@ -1,8 +1,10 @@
 /** A person's way through legal holds, retention and the ledger. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { ROOT } from '../../cli/program.ts'
+import type { Page } from 'playwright-core'
+import { holdfast, ROOT } from '../../cli/program.ts'
 import { assertAccessible, assertQuiet, showPage } from '../browser.ts'
 import { openConsole } from '../visit.ts'
 import { OWNER, putMany, READER } from '../world.ts'
@@ -32,11 +34,13 @@ test('a bucket without Object Lock says so and what to do', async () => {
   await visit.page.getByRole('heading', { name: 'This bucket has no Object Lock' }).waitFor()
   await showPage(visit.page, 'holds-without-lock')
   await open('/buckets/plain/object?key=note.txt&tab=holds')
-  await visit.page.getByText('holdfast bucket lock BUCKET').waitFor()
+  await visit.page.getByText('it cannot be turned off again').waitFor()
   await open('/buckets/plain')
   await visit.page.getByRole('checkbox', { name: 'Select note.txt' }).check()
   await button('Hold or retain…').click()
   await dialog('Hold or retain').getByText('This bucket has no Object Lock').waitFor()
+  await button('Open the rule of Object Lock').click()
+  await visit.page.waitForURL(/\/buckets\/plain\/rules\?kind=lock$/)
   assertQuiet(visit.watched)
 })
 
@@ -140,7 +144,7 @@ test('a selection is counted, held with its older versions, and released as a pr
   await visit.page.getByRole('textbox', { name: 'Keys that begin with' }).fill('letters/')
   await row('contract.pdf').waitFor({ state: 'detached' })
   await visit.page.getByText('4 versions').waitFor()
-  assert(visit.page.url().endsWith('?prefix=letters%2F'))
+  await visit.page.waitForURL(/\?prefix=letters%2F$/)
   await button('Hold or retain…').click()
   await form.getByRole('button', { name: 'Count' }).click()
   await form.getByRole('radio', { name: 'Release legal holds' }).check()
@@ -165,7 +169,7 @@ test('one hold is released on the page of holds, and the rest is exported as a t
   await button('Release the hold on =cmd.txt').click()
   await dialog('Release the hold on this version?').getByRole('button', { name: 'Release the hold' }).click()
   await row('=cmd.txt').waitFor({ state: 'detached' })
-  await row('contract.pdf').getByRole('link').click()
+  await row('contract.pdf').getByRole('link', { name: 'contract.pdf' }).click()
   await visit.page.getByText(/^Compliance, until/).waitFor()
   assertQuiet(visit.watched)
 })
@@ -194,6 +198,91 @@ test('what the server refuses of a selection is listed with its reason', async (
   assertQuiet(visit.watched, /404/)
 })
 
+const verdictOn = (page: Page) => page.getByRole('region', { name: 'Verification' })
+
+test('the ledger is read in sentences, and the browser itself verifies it', async () => {
+  await open('/buckets')
+  await visit.page.getByRole('link', { name: 'Ledger' }).click()
+  await visit.page.getByText('Trust in it comes from outside').waitFor()
+  await showPage(visit.page, 'ledgers')
+  await visit.page.getByRole('list', { name: 'Ledgers' }).getByRole('link', { name: 'evidence' }).click()
+  await verdictOn(visit.page)
+    .getByText(/^Verified: \d+ entries, unchanged and complete/)
+    .waitFor()
+  const entries = visit.page.getByRole('table', { name: 'Entries, newest first' })
+  await entries.getByText('Put letters/1.txt on legal hold').first().waitFor()
+  await showPage(visit.page, 'ledger')
+  await visit.page.getByRole('combobox', { name: 'Kind' }).selectOption('Object Lock of the bucket')
+  await entries.getByText('Turned on Object Lock').waitFor()
+  await visit.page.getByRole('combobox', { name: 'Kind' }).selectOption('Retention')
+  await visit.page.getByRole('textbox', { name: /^Object, version/ }).fill('CONTRACT')
+  await visit.page.waitForURL(/filter=CONTRACT&kind=retention$/)
+  await entries.getByText('bypassing governance retention').first().waitFor()
+  await visit.page.getByText(/^\d entries of \d+$/).waitFor()
+  await showPage(visit.page, 'ledger-filter')
+  assertQuiet(visit.watched)
+})
+
+test('the export of a ledger verifies on the command line, and a later one continues it', async () => {
+  await open('/ledger/evidence')
+  const coming = visit.page.waitForEvent('download')
+  await button('Export NDJSON').click()
+  const path = await (await coming).path()
+  const file = join(visit.world.folder, 'evidence.ndjson')
+  writeFileSync(file, readFileSync(path))
+  const command = await visit.page.getByText('holdfast ledger verify').textContent()
+  const key = / --public-key ([0-9a-f]{64})$/.exec(command ?? '')?.[1] ?? ''
+  const { code, out } = await holdfast(['ledger', 'verify', file, '--public-key', key])
+  assert.deepEqual([code, /^whole: \d+ entries of evidence/.test(out)], [0, true])
+  const chooser = visit.page.waitForEvent('filechooser')
+  await button('Compare with an earlier export').click()
+  await (await chooser).setFiles(file)
+  await verdictOn(visit.page)
+    .getByText(/It continues the earlier export of \d+ entries/)
+    .waitFor()
+  await visit.page.getByLabel('Public key that you know').fill('ab'.repeat(32))
+  await button('Verify again').click()
+  await visit.page.getByRole('alert').getByText('names another signing key').waitFor()
+  assertQuiet(visit.watched)
+})
+
+test('an entry that was changed on its way is found and shown', async () => {
+  await visit.page.route(/\/v1\/ledgers\/evidence\/entries/, async route => {
+    const response = await route.fetch()
+    const page = (await response.json()) as { lines: string[] }
+    const lines = page.lines.with(2, page.lines[2]!.replace('"OFF"', '"ON"'))
+    assert.notDeepEqual(lines, page.lines)
+    await route.fulfill({ response, json: { ...page, lines } })
+  })
+  await open('/ledger/evidence')
+  await visit.page.getByRole('alert').getByText('Not verified: entry 3 is wrong').waitFor()
+  await visit.page.getByText('its hash does not match').waitFor()
+  await visit.page.getByRole('link', { name: 'Show entry 3' }).click()
+  await visit.page.getByRole('row').filter({ hasText: 'Wrong' }).waitFor()
+  await showPage(visit.page, 'ledger-broken')
+  await visit.page.unroute(/\/v1\/ledgers\/evidence\/entries/)
+  assertQuiet(visit.watched)
+})
+
+test('a browser that cannot verify says so and offers the word of the server', async () => {
+  const poor = await visit.watched.context.newPage()
+  await poor.addInitScript('Object.defineProperty(crypto, "subtle", { value: undefined })')
+  await poor.goto(`${visit.world.server.consoleUrl}/ledger/evidence`)
+  await poor.getByText('Browsers offer cryptography only over HTTPS').waitFor()
+  await poor.getByRole('button', { name: 'Ask the server' }).click()
+  await poor.getByText(/^The server says: \d+ entries, complete and signed/).waitFor()
+  await showPage(poor, 'ledger-without-crypto')
+  await poor.close()
+  const older = await visit.watched.context.newPage()
+  await older.addInitScript(
+    'SubtleCrypto.prototype.importKey = () => Promise.reject(new DOMException("unknown", "NotSupportedError"))',
+  )
+  await older.goto(`${visit.world.server.consoleUrl}/ledger/evidence`)
+  await older.getByText('This browser cannot check Ed25519 signatures').waitFor()
+  await older.close()
+  assertQuiet(visit.watched)
+})
+
 test('a user without permission sees locks and why they cannot be changed', async () => {
   const papers = visit.world.client('papers', OWNER)
   await papers.requestOnce({ method: 'PUT', headers: [['x-amz-bucket-object-lock-enabled', 'true']] })
@@ -212,6 +301,8 @@ test('a user without permission sees locks and why they cannot be changed', asyn
   await hold.hover()
   await visit.page.getByRole('tooltip').filter({ hasText: 'PutObjectLegalHold' }).waitFor()
   await showPage(visit.page, 'holds-refused')
+  await open('/ledger/evidence')
+  await visit.page.getByText('Only administrators may read ledgers').waitFor()
   await open('/buckets/papers/holds')
   await visit.page.getByText('AccessDenied').waitFor()
   await assertAccessible(visit.page)
