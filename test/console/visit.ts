@@ -16,19 +16,20 @@ export interface Visit {
   signIn(key: typeof ROOT): Promise<void>
 }
 
-export interface Browsing {
+export interface VisitOptions {
   /** Further switches of the browser. */
   readonly switches?: readonly string[]
   readonly context?: BrowserContextOptions
+  readonly prepare?: (data: string) => Promise<void>
 }
 
 /** Call it at the top of a file: it begins before the first test and ends after the last. */
-export function openConsole(flags: readonly string[] = [], { switches, context }: Browsing = {}): Visit {
+export function openConsole(flags: readonly string[] = [], { switches, context, prepare }: VisitOptions = {}): Visit {
   let world: World
   let browser: Browser
   let watched: Watched
   before(async () => {
-    world = await startWorld(flags)
+    world = await startWorld(flags, prepare)
     browser = await launchBrowser(switches)
     watched = await watchedPage(browser, [world.server.url, world.server.consoleUrl], context)
   })

@@ -36,13 +36,19 @@ export interface World {
   end(): Promise<void>
 }
 
-export async function startWorld(flags: readonly string[] = []): Promise<World> {
+/** `prepare` may fill the data folder before the server opens it. */
+export async function startWorld(
+  flags: readonly string[] = [],
+  prepare: (data: string) => Promise<void> = async () => {},
+): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-console-'))
   const accounts = join(folder, 'accounts.json')
   const user = { name: 'reader', accessKeys: [READER], policies: [READER_POLICY] }
   const account = { accountId: '111111111111', accessKeys: [OWNER], users: [user] }
   writeFileSync(accounts, JSON.stringify({ accounts: [account] }))
-  const server = await spawnServer(['--data', join(folder, 'data'), '--workers', '2', '--accounts', accounts, ...flags])
+  const data = join(folder, 'data')
+  await prepare(data)
+  const server = await spawnServer(['--data', data, '--workers', '2', '--accounts', accounts, ...flags])
   return {
     server,
     folder,

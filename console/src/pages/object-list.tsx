@@ -1,14 +1,14 @@
 /** A list of any length: only the rows in view exist, and pages are read as one scrolls. */
 import { Checkbox, Loader, Skeleton, Text, UnstyledButton } from '@mantine/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useMemo, useRef, useState } from 'react'
-import { bytesText, lastPart, timeText, visibleText } from '../format.ts'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { visibleText } from '../format.ts'
 import type { Entry } from '../objects/listing.ts'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { Link, toFolder, toObject } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './object-list.module.css'
+import { ObjectRow } from './object-row.tsx'
 import { type SortOrder, sorted } from './sort-order.ts'
 import type { Listing } from './use-listing.ts'
 
@@ -22,30 +22,6 @@ interface ObjectListProps {
   readonly listing: Listing
   readonly chosen: ReadonlyMap<string, Entry>
   readonly setChosen: (chosen: ReadonlyMap<string, Entry>) => void
-}
-
-function addressOf(bucket: string, entry: Entry, isDeleted: boolean): string {
-  if (entry.kind === 'folder') return toFolder(bucket, entry.key, { deleted: isDeleted })
-  return toObject(bucket, entry.key, entry.kind === 'deleted' ? { tab: 'versions' } : {})
-}
-
-function Cells({ entry, href }: { readonly entry: Entry; readonly href: string }) {
-  return (
-    <>
-      <span role="cell" className={classes.name}>
-        <Icon name={entry.kind === 'folder' ? 'folder' : entry.kind === 'deleted' ? 'trash' : 'file'} />
-        <Link href={href} title={visibleText(entry.key)}>
-          {visibleText(lastPart(entry.key))}
-        </Link>
-      </span>
-      <span role="cell" className={classes.size}>
-        {entry.kind === 'object' ? bytesText(entry.size) : entry.kind === 'folder' ? t.folder : '–'}
-      </span>
-      <span role="cell" className={classes.time}>
-        {entry.kind === 'folder' ? '' : timeText(entry.modifiedAt)}
-      </span>
-    </>
-  )
 }
 
 interface HeadProps {
@@ -111,9 +87,10 @@ export function ObjectList({ bucket, search, isDeleted, listing, chosen, setChos
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PIXELS,
-    overscan: 12,
+    overscan: 8,
   })
   const items = virtual.getVirtualItems()
+  const toggle = useCallback((entry: Entry) => setChosen(toggled(chosen, entry)), [chosen, setChosen])
   useReadAhead(listing, (items.at(-1)?.index ?? -1) >= rows.length - 50)
   if (listing.isPending) return <Skeleton height={300} aria-label={texts.loading} />
   // A page of versions may have nothing deleted in it; there is nothing only after the last one.
@@ -133,25 +110,8 @@ export function ObjectList({ bucket, search, isDeleted, listing, chosen, setChos
           <div role="presentation" className={classes.canvas} style={{ height: virtual.getTotalSize() }}>
             {items.map(({ index, start }) => {
               const entry = rows[index]!
-              return (
-                <div
-                  key={entry.key}
-                  role="row"
-                  aria-rowindex={index + 2}
-                  aria-selected={chosen.has(entry.key)}
-                  className={classes.row}
-                  style={{ transform: `translateY(${start}px)` }}
-                >
-                  <span role="cell" className={classes.check}>
-                    <Checkbox
-                      aria-label={t.select(visibleText(lastPart(entry.key)))}
-                      checked={chosen.has(entry.key)}
-                      onChange={() => setChosen(toggled(chosen, entry))}
-                    />
-                  </span>
-                  <Cells entry={entry} href={addressOf(bucket, entry, isDeleted)} />
-                </div>
-              )
+              const isChosen = chosen.has(entry.key)
+              return <ObjectRow key={entry.key} {...{ bucket, entry, isDeleted, index, start, isChosen, toggle }} />
             })}
           </div>
         </div>
