@@ -1,4 +1,4 @@
-/** Damage that is known, the objects that it hurts, and what to do about it. */
+/** Damage that is known, the objects that it affects, and what to do about it. */
 import { List, Text, Title } from '@mantine/core'
 import type { AdminApi } from '../api/admin-api.ts'
 import { visibleText } from '../format.ts'
@@ -22,10 +22,10 @@ const VERSIONS: Readonly<Record<string, string>> = {
 }
 
 function Affected({ finding: { objects, parts } }: { readonly finding: Finding }) {
-  if (objects.length + parts.length === 0) return <Text size="sm">{t.hurtsNothing}</Text>
+  if (objects.length + parts.length === 0) return <Text size="sm">{t.affectsNothing}</Text>
   return (
     <>
-      {objects.length > 0 && <Text size="sm">{t.hurts(objects.length)}</Text>}
+      {objects.length > 0 && <Text size="sm">{t.affects(objects.length)}</Text>}
       <ul className={classes.objects}>
         {objects.map(({ bucket, key, versionId }) => (
           <li key={`${bucket}/${key}/${versionId}`}>

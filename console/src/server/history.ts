@@ -46,6 +46,7 @@ function change(changed: History): void {
 
 function extended(now: Reading): History {
   const point = pointOf(history.latest, now)
+  // Times of a plot only grow: a clock that was put back begins it anew.
   const points = point === undefined ? [] : [...history.points, point]
   const from = (points.at(-1)?.time ?? 0) - WINDOW_SECONDS
   return {

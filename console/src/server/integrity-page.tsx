@@ -48,7 +48,7 @@ export default function IntegrityPage() {
       )}
       <BackupSection />
       <MoveSection />
-      {settings !== undefined && (
+      {settings !== undefined && settings.settings.memory !== true && (
         <Section title={t.fsck}>
           <Text size="sm" c="dimmed">
             {t.fsckText}

@@ -1,7 +1,7 @@
 /** What is stored, by account. */
 import { Skeleton, Text } from '@mantine/core'
 import type { AdminApi } from '../api/admin-api.ts'
-import { bytesText, countText } from '../format.ts'
+import { bytesText, countText, visibleText } from '../format.ts'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -13,6 +13,7 @@ import { usePolled } from './use-polled.ts'
 
 const t = serverTexts.usage
 const EVERY_MS = 15_000
+const NAMES_MS = 60_000
 
 type Usage = AdminApi['GetUsage']['output']
 
@@ -37,13 +38,28 @@ const totalRows = (usage: Usage): (readonly [string, string])[] => [
   [t.uploadBytes, bytesText(usage.uploadBytes)],
 ]
 
-const accountRows = ({ accounts }: Usage) =>
+type Names = ReadonlyMap<string, string>
+
+function AccountName({ id, name = id }: { readonly id: string; readonly name?: string | undefined }) {
+  return (
+    <>
+      {visibleText(name)}{' '}
+      {name !== id && (
+        <Text span size="xs" c="dimmed">
+          {id}
+        </Text>
+      )}
+    </>
+  )
+}
+
+const accountRows = ({ accounts }: Usage, names: Names) =>
   [...accounts]
     .sort((a, b) => b.versionBytes - a.versionBytes)
     .map(account => ({
       id: account.accountId,
       cells: [
-        account.accountId,
+        <AccountName key="name" id={account.accountId} name={names.get(account.accountId)} />,
         countText(account.buckets),
         countText(account.objects),
         bytesText(account.bytes),
@@ -55,6 +71,8 @@ const accountRows = ({ accounts }: Usage) =>
 
 export default function UsagePage() {
   const { data, error, isPending, refetch } = usePolled('GetUsage', EVERY_MS)
+  const { data: register } = usePolled('ListAccounts', NAMES_MS)
+  const names = new Map(register?.accounts.map(({ accountId, displayName }) => [accountId, displayName]))
   if (error !== null && data === undefined) return <Problem error={error} retry={() => void refetch()} />
   if (isPending || data === undefined) return <Skeleton height={240} aria-label={texts.loading} />
   if (data.buckets === 0) return <EmptyState icon="bucket" title={t.emptyTitle} text={t.empty} />
@@ -64,7 +82,7 @@ export default function UsagePage() {
         {data.uncountedBuckets > 0 && <Text role="status">{t.uncounted(data.uncountedBuckets)}</Text>}
       </Facts>
       <Section title={t.accounts}>
-        <DataTable label={t.accounts} columns={COLUMNS} rows={accountRows(data)} />
+        <DataTable label={t.accounts} columns={COLUMNS} rows={accountRows(data, names)} />
         <Text size="sm" c="dimmed">
           {t.note}
         </Text>

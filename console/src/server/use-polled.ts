@@ -1,5 +1,6 @@
 /** Reads something about the server again and again while a page shows it. */
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
 import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 
@@ -15,18 +16,19 @@ type Polled =
   | 'GetServer'
   | 'GetSettings'
   | 'GetUsage'
+  | 'ListAccounts'
   | 'ListProcesses'
 
 export const polledKey = (name: Polled) => ['server', name] as const
 
 export function usePolled<N extends Polled>(name: N, everyMs: number | ((latest?: AdminApi[N]['output']) => number)) {
-  const queries = useQueryClient()
-  const queryKey = polledKey(name)
+  const isRepeated = useRef(false)
   return useQuery<AdminApi[N]['output']>({
-    queryKey,
+    queryKey: polledKey(name),
     queryFn: ({ signal }) => {
-      // Only the first request is a person's.
-      const isTimer = queries.getQueryData(queryKey) !== undefined
+      // The first request of a page is a person's, and keeps the session alive.
+      const isTimer = isRepeated.current
+      isRepeated.current = true
       return call(name, {} as AdminApi[N]['input'], { signal, isTimer })
     },
     refetchInterval: typeof everyMs === 'number' ? everyMs : query => everyMs(query.state.data),

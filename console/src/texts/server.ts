@@ -47,7 +47,7 @@ export const serverTexts = {
     diskFull: 'The disk is full: writes are refused until space is free. Reads and deletes go on.',
     diskLow: (free: string) => `Only ${free} are free on the disk. Writes are refused when less than 64 MiB are left.`,
     damaged: (count: number) =>
-      `The last scrub found damage in ${plural(count, 'place', 'places')}. Look at the objects it hurts.`,
+      `The last scrub found damage in ${plural(count, 'place', 'places')}. Look at the objects that it affects.`,
     lostRecords: (count: number) =>
       `${plural(count, 'metadata record is', 'metadata records are')} lost or damaged. Requests for them fail until ` +
       'the metadata are rebuilt.',
@@ -208,8 +208,8 @@ export const serverTexts = {
     record: (id: string) => `Record ${id}`,
     currentVersion: 'the current version',
     unknownVersion: 'one of its versions',
-    hurts: (count: number) => `Hurts ${plural(count, 'version', 'versions')}`,
-    hurtsNothing: 'No version of an object uses it.',
+    affects: (count: number) => `Affects ${plural(count, 'version', 'versions')}`,
+    affectsNothing: 'No version of an object uses it.',
     version: (id: string) => `version ${id}`,
     nullVersion: 'written without versioning',
     part: (number: number, upload: string) => `Part ${number} of the upload ${upload}`,
