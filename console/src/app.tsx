@@ -18,6 +18,8 @@ const HoldsPage = lazy(() => import('./holds/holds-page.tsx'))
 const ServerPage = lazy(() => import('./server/server-page.tsx'))
 const RulesPage = lazy(() => import('./rules/rules-page.tsx'))
 const LedgerArea = lazy(() => import('./ledger/ledger-area.tsx'))
+const AccessArea = lazy(() => import('./access/access-area.tsx'))
+const BucketAccessPage = lazy(() => import('./access/bucket-access-page.tsx'))
 const BucketSettingsPage = lazy(() => import('./pages/bucket-settings-page.tsx'))
 
 const TABS: readonly string[] = Object.keys(texts.object.tabs)
@@ -47,11 +49,13 @@ const BUCKET_PAGES: ReadonlyMap<string, (bucket: string, query: URLSearchParams)
   ['object', objectPage],
   ['holds', (bucket, query) => <HoldsPage key={bucket} bucket={bucket} prefix={query.get('prefix') ?? ''} />],
   ['rules', rulesPage],
+  ['access', bucket => <BucketAccessPage key={bucket} bucket={bucket} />],
   ['settings', bucket => <BucketSettingsPage key={bucket} bucket={bucket} />],
 ])
 
 /** Pages by the first segment. */
-const AREA_PAGES: ReadonlyMap<string, (place: Place) => ReactNode> = new Map([
+const AREA_PAGES: ReadonlyMap<string, (place: Place) => ReactNode> = new Map<string, (place: Place) => ReactNode>([
+  ['access', place => <AccessArea place={place} />],
   [
     'buckets',
     ({ segments: [, bucket, part = ''], query }) => {

@@ -87,6 +87,32 @@ export function toLedger(bucket: string, { text, kind, entry }: LedgerAddress = 
   return withQuery(`/ledger/${encodeURIComponent(bucket)}`, { filter: text, kind, entry: entry?.toString() })
 }
 
+export const toAccess = (): string => '/access'
+export const toPublicAccess = (): string => '/access/public'
+export const toAccount = (accountId: string): string => `/access/accounts/${encodeURIComponent(accountId)}`
+export const toUser = (accountId: string, user: string): string =>
+  `${toAccount(accountId)}/users/${encodeURIComponent(user)}`
+/** Without a name, a new one. */
+export const toUserPolicy = (accountId: string, user: string, policy = ''): string =>
+  `${toUser(accountId, user)}/policies/${encodeURIComponent(policy)}`
+export const toBucketAccess = (bucket: string): string => `/buckets/${encodeURIComponent(bucket)}/access`
+
+/** A question, with the fields of the form. */
+export interface ExplainFields {
+  /** An access key; empty for a caller without one. */
+  readonly as?: string | undefined
+  readonly action?: string | undefined
+  readonly bucket?: string | undefined
+  readonly key?: string | undefined
+  readonly version?: string | undefined
+  readonly address?: string | undefined
+  readonly tls?: string | undefined
+  readonly time?: string | undefined
+  readonly bypass?: string | undefined
+}
+
+export const toExplain = (fields: ExplainFields = {}): string => withQuery('/access/explain', { ...fields })
+
 export type ObjectTab = 'overview' | 'preview' | 'versions' | 'holds'
 
 export function toObject(bucket: string, key: string, options: { tab?: ObjectTab; versionId?: string } = {}): string {

@@ -1,7 +1,7 @@
 /** Properties, user metadata and tags of an object. */
 import { Button, Stack, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { exactTimeText } from '../format.ts'
 import { type ObjectDetails, readTags, type Tags, writeTags } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
@@ -12,6 +12,7 @@ import { Problem } from '../parts/problem.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './object-overview.module.css'
 
+const ObjectAccess = lazy(() => import('../access/object-access.tsx'))
 const t = texts.object
 
 const tagsText = (tags: Tags): string => tags.map(([name, value]) => `${name}=${value}`).join('\n')
@@ -99,6 +100,9 @@ export function ObjectOverview({ place, details }: { readonly place: ObjectPlace
       <Facts title={t.properties} rows={rowsOf(details)} />
       <Facts title={t.metadata} rows={details.metadata} none={t.noMetadata} />
       <TagsSection place={place} />
+      <Suspense>
+        <ObjectAccess place={place} />
+      </Suspense>
     </Stack>
   )
 }

@@ -1,5 +1,5 @@
 /** The pages of one bucket. */
-import { Link, toFolder, toHolds, toRules, toSettings, usePlace } from '../router.tsx'
+import { Link, toBucketAccess, toFolder, toHolds, toRules, toSettings, usePlace } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './bucket-tabs.module.css'
 
@@ -16,6 +16,7 @@ const TABS: readonly Tab[] = [
   { label: t.objects, part: undefined, href: bucket => toFolder(bucket) },
   { label: t.holds, part: 'holds', href: bucket => toHolds(bucket) },
   { label: t.rules, part: 'rules', href: bucket => toRules(bucket) },
+  { label: t.access, part: 'access', href: toBucketAccess },
   { label: t.settings, part: 'settings', href: toSettings },
 ]
 

@@ -51,12 +51,12 @@ const looks = EditorView.theme({
   },
   '&.cm-focused': { outline: '2px solid var(--mantine-color-anchor)', outlineOffset: '1px' },
   '.cm-scroller': {
-    minHeight: '6rem',
     maxHeight: 'min(32rem, 60vh)',
     overflow: 'auto',
     fontFamily: 'var(--mantine-font-family-monospace)',
     lineHeight: '1.55',
   },
+  '.cm-content, .cm-gutter': { minHeight: '6rem' },
   '.cm-content': { caretColor: 'var(--mantine-color-text)', padding: '0.5rem 0' },
   '.cm-gutters': {
     border: 'none',
@@ -73,7 +73,7 @@ const looks = EditorView.theme({
     backgroundColor: 'var(--mantine-color-body)',
     color: 'var(--mantine-color-text)',
   },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'inherit', maxHeight: '14rem' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'inherit', maxHeight: 'none' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '0.2rem 0.5rem' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
     backgroundColor: 'var(--mantine-primary-color-filled)',
@@ -127,5 +127,10 @@ export const languageSetup = (language: Language): Extension => (language === 'j
 
 export const labelSetup = (label: string, isReadOnly: boolean): Extension => [
   EditorState.readOnly.of(isReadOnly),
-  EditorView.contentAttributes.of({ 'aria-label': label, ...(isReadOnly ? { 'aria-readonly': 'true' } : {}) }),
+  EditorView.contentAttributes.of({
+    'aria-label': label,
+    // Said explicitly for tools that do not know that editable content takes the focus.
+    tabindex: '0',
+    ...(isReadOnly ? { 'aria-readonly': 'true' } : {}),
+  }),
 ]

@@ -33,6 +33,8 @@ interface CodeEditorProps {
 }
 
 const LINT_DELAY_MS = 300
+/** As many as are seen at once: the list has no focus, so that it must not scroll. */
+const OFFERS_MAX = 8
 const fromOutside = Annotation.define<boolean>()
 
 interface Problem extends Diagnostic {
@@ -76,7 +78,11 @@ function useEditor(props: CodeEditorProps, show: (problems: Problem[]) => void) 
             : [],
           props.completions === undefined
             ? []
-            : autocompletion({ icons: false, override: [context => complete(context)] }),
+            : autocompletion({
+                icons: false,
+                maxRenderedOptions: OFFERS_MAX,
+                override: [context => complete(context)],
+              }),
         ],
       }),
   )

@@ -1,7 +1,7 @@
 /** The areas of the console, in the order of the navigation. */
 import type { Session } from '../api/session.tsx'
 import type { IconName } from '../parts/icons.tsx'
-import { toBuckets, toLedgers, toServer } from '../router.tsx'
+import { toAccess, toBuckets, toLedgers, toServer } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 
 export interface Area {
@@ -18,6 +18,7 @@ const administrators = (session: Session): boolean => session.administrator
 
 const AREAS: readonly Area[] = [
   { label: texts.shell.buckets, href: toBuckets(), icon: 'bucket', isFor: everybody },
+  { label: texts.shell.access, href: toAccess(), icon: 'key', isFor: everybody },
   { label: texts.shell.ledger, href: toLedgers(), icon: 'ledger', isFor: administrators },
   { label: texts.shell.server, href: toServer(), icon: 'server', isFor: administrators },
 ]

@@ -60,6 +60,7 @@ export const texts = {
     buckets: 'Buckets',
     server: 'Server',
     ledger: 'Ledger',
+    access: 'Access',
     search: 'Search and commands',
     signedInAs: (name: string) => `Signed in as ${name}`,
     signOut: 'Sign out',
@@ -103,6 +104,7 @@ export const texts = {
     objects: 'Objects',
     holds: 'Holds',
     rules: 'Rules',
+    access: 'Access',
     settings: 'Settings',
   },
   createBucket: {

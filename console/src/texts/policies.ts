@@ -1,0 +1,50 @@
+/** Texts of the editor of policies, and policies in words. */
+
+const numbers = (indexes: readonly number[]): string => indexes.map(index => index + 1).join(', ')
+
+export const policyTexts = {
+  editor: 'Policy',
+  template: 'Start from',
+  templatePick: 'Choose a starting point',
+  templates: {
+    readOnly: 'Read only',
+    readWritePrefix: 'Read and write below a prefix',
+    publicRead: 'Everyone may read',
+    denyWithoutTls: 'Refuse requests without TLS',
+    shareAccount: 'Let another account read',
+    everything: 'Everything',
+  },
+  hint: 'Mistakes are shown as you type. Ctrl+Space offers what fits; Tab leaves the editor.',
+  meaning: 'What it means',
+  nothing: 'It has no statements.',
+  publicTitle: 'This opens the bucket to everyone',
+  publicText: (statements: readonly number[]) =>
+    (statements.length === 1 ? `Statement ${statements[0]! + 1} allows ` : `Statements ${numbers(statements)} allow `) +
+    'callers without a key. Anyone who reaches the server can use it.',
+  newTitle: 'Attach a policy',
+  editTitle: (name: string) => `Policy ${name}`,
+  name: 'Name of the policy',
+  nameHint: 'Letters, digits and + = , . @ _ -',
+  nameWrong: 'Use 1 to 128 letters, digits or + = , . @ _ -',
+  save: 'Save',
+  review: 'Review and save',
+  reviewTitle: 'Save this policy?',
+  added: 'New',
+  removed: 'No longer',
+  unchanged: 'The policy means the same as before.',
+  notValid: 'Correct the mistakes first. They are listed below the text.',
+  saved: 'The policy was saved.',
+  everyone: 'everyone',
+  thisUser: 'this user',
+  everyoneBut: (names: string) => `everyone but ${names}`,
+  everythingBut: (names: string) => `everything but ${names}`,
+  everything: 'everything',
+  everyAction: 'every action',
+  allows: (who: string, what: string, where: string) => `Allows ${who}: ${what} on ${where}`,
+  denies: (who: string, what: string, where: string) => `Denies ${who}: ${what} on ${where}`,
+  onlyIf: (conditions: string) => `, only if ${conditions}`,
+  condition: (key: string, operator: string, values: string) => `${key} ${operator} ${values}`,
+  account: (id: string) => `account ${id}`,
+  user: (name: string, id: string) => `user ${name} of ${id}`,
+  list: (items: readonly string[]) => items.join(', '),
+} as const
