@@ -27,7 +27,7 @@ function What({ entry, bucket }: { readonly entry: LedgerEntry; readonly bucket:
             {visibleText(key)}
           </Link>
         )}
-        {after}
+        {visibleText(after)}
       </span>
       {versionId !== undefined && (
         <Text size="xs" c="dimmed" className={classes.version}>

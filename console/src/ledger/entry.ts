@@ -33,11 +33,16 @@ export interface LedgerEntry {
   readonly hash: string
 }
 
+const isText = (value: unknown): boolean => value === undefined || typeof value === 'string'
+
 /** A line that is no entry is shown as such; only verification judges it. */
 export function entryOf(line: string): LedgerEntry | undefined {
   try {
     const entry = JSON.parse(line) as LedgerEntry
-    return typeof entry.sequence === 'number' && typeof entry.by?.account === 'string' ? entry : undefined
+    const { sequence, time, what, by, key, versionId, keyName, of, reason } = entry
+    const isShaped = Number.isInteger(sequence) && typeof what === 'string' && typeof by.account === 'string'
+    const texts = [key, versionId, keyName, of, reason, by.user, by.accessKey, by.request]
+    return isShaped && !Number.isNaN(Date.parse(time)) && texts.every(isText) ? entry : undefined
   } catch {
     return undefined
   }

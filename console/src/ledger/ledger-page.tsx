@@ -22,7 +22,7 @@ import { SigningKey } from './signing-key.tsx'
 import { isFiltering, useSearch } from './use-search.ts'
 import { useVerification } from './use-verification.ts'
 import { Verdict } from './verdict.tsx'
-import { canVerify, type LedgerHead } from './verification.ts'
+import { canVerify, type LedgerHead, publicKeyIn } from './verification.ts'
 
 const t = ledgerTexts.one
 
@@ -67,8 +67,6 @@ function Entries({ bucket, filter, entry, visit, total, wrong }: EntriesProps) {
   )
 }
 
-const headerKey = (header: string): string => (JSON.parse(header) as { readonly publicKey: string }).publicKey
-
 interface LedgerViewProps extends LedgerPageProps {
   readonly visit: LedgerVisit
   readonly header: string
@@ -78,7 +76,7 @@ interface LedgerViewProps extends LedgerPageProps {
 function LedgerView({ visit, header, total, ...page }: LedgerViewProps) {
   const run = useVerification(visit)
   const [earlier, setEarlier] = useState<LedgerHead>()
-  const publicKey = headerKey(header)
+  const publicKey = publicKeyIn(header)
   const begin = useRef(run.start)
   useEffect(() => {
     if (canVerify() && total <= ENTRIES_AT_ONCE) begin.current({})
@@ -95,14 +93,14 @@ function LedgerView({ visit, header, total, ...page }: LedgerViewProps) {
       </section>
       <Entries {...page} {...{ visit, total, wrong }} />
       <Section title={ledgerTexts.list.key}>
-        <SigningKey publicKey={publicKey} />
+        {publicKey !== undefined && <SigningKey publicKey={publicKey} />}
         {canVerify() && (
           <div className={classes.whole}>
             <Expectations bucket={page.bucket} verify={verify} />
           </div>
         )}
       </Section>
-      <Auditor visit={visit} publicKey={publicKey} />
+      <Auditor visit={visit} publicKey={publicKey ?? 'HEX'} />
     </>
   )
 }

@@ -65,9 +65,19 @@ const SENTENCES: Readonly<Record<string, (entry: LedgerEntry) => string | EntryS
   'keys rewrapped': () => t.keysRewrapped,
 }
 
+/** Of a changed entry any field may be missing or of another kind. */
+function made(entry: LedgerEntry): string | EntrySentence {
+  const other = t.other(entry.what)
+  try {
+    return SENTENCES[entry.what]?.(entry) ?? other
+  } catch {
+    return other
+  }
+}
+
 export function sentenceOf(entry: LedgerEntry): EntrySentence {
-  const made = SENTENCES[entry.what]?.(entry) ?? t.other(entry.what)
-  const [before, after] = typeof made === 'string' ? [made, ''] : made
+  const sentence = made(entry)
+  const [before, after] = typeof sentence === 'string' ? [sentence, ''] : sentence
   const bypass = entry.bypass === true && entry.what !== 'removed' ? t.bypass : ''
   const times = entry.times === undefined || entry.times === 1 ? '' : t.times(entry.times)
   return [before, after + bypass + times]

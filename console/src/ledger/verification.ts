@@ -92,6 +92,8 @@ function headerOf(line: string): Header | undefined {
   return isExact && HEX.test(publicKey) ? { store, bucket, publicKey } : undefined
 }
 
+export const publicKeyIn = (header: string): string | undefined => headerOf(header)?.publicKey
+
 function closingOf(line: string): Closing | undefined {
   const { entries, last, time, signature } = fieldsOf(line) ?? {}
   if (typeof entries !== 'number' || typeof last !== 'string') return undefined

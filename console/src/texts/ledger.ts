@@ -16,7 +16,6 @@ export const ledgerTexts = {
       'Every bucket with Object Lock has a ledger: who changed a hold or a retention, who bypassed one, and which ' +
       'deletes were refused. Each entry contains the hash of the one before, and the server signs the end.',
     label: 'Ledgers',
-    of: 'Ledger of',
     store: 'The store itself',
     storeText: 'Encryption keys and the lock clock.',
     outlives: 'A ledger outlives its bucket.',
@@ -152,8 +151,11 @@ export const ledgerTexts = {
     withRetention: (mode: string, until: string) => `retained until ${until} (${mode})`,
     and: ' and ',
     removed: ['Deleted ', ', bypassing governance retention'] as Sentence,
-    deleteRefused: (reason: string): Sentence => ['Was refused to delete ', `: ${reason}`],
-    retentionRefused: (reason: string): Sentence => ['Was refused to weaken the retention of ', `: ${reason}`],
+    deleteRefused: (reason: string): Sentence => ['Tried to delete ', ` and was refused: ${reason}`],
+    retentionRefused: (reason: string): Sentence => [
+      'Tried to weaken the retention of ',
+      ` and was refused: ${reason}`,
+    ],
     reasons: {
       held: 'it is on legal hold',
       compliance: 'compliance retention is in force',
@@ -166,6 +168,6 @@ export const ledgerTexts = {
     keyRotated: (of: string, name: string, version: number) =>
       `Rotated the ${of} key${name === '' ? '' : ` ${name}`}: version ${version}`,
     keysRewrapped: 'Began to wrap all content keys anew',
-    other: (what: string) => what,
+    other: (what: string): Sentence => [`${what} `, ''],
   },
 } as const

@@ -198,6 +198,34 @@ test('what the server refuses of a selection is listed with its reason', async (
   assertQuiet(visit.watched, /404/)
 })
 
+test('holding many can be stopped, and the report counts what was done', async () => {
+  const keys = Array.from({ length: 20 }, (_, i) => `many/${i}.txt`)
+  await putMany(visit.world.client('evidence'), keys)
+  await open('/buckets/evidence/holds?prefix=many%2F')
+  await button('Hold or retain…').click()
+  const form = dialog('Hold or retain')
+  await form.getByRole('button', { name: 'Count' }).click()
+  // Nothing gets through before the work was stopped.
+  let letGo = (): void => {}
+  const isStopped = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  await visit.page.route(/[?&]legal-hold/, async route => {
+    await isStopped
+    await route.continue()
+  })
+  await form.getByRole('button', { name: 'Hold 20 versions' }).click()
+  await form.getByText('0 of 20 versions').waitFor()
+  await showPage(visit.page, 'hold-progress')
+  await form.getByRole('button', { name: 'Stop' }).click()
+  letGo()
+  await form.getByText('Stopped after 8 of 20 versions. The rest is unchanged.').waitFor()
+  await visit.page.unroute(/[?&]legal-hold/)
+  await form.getByRole('button', { name: 'Close' }).last().click()
+  await visit.page.getByText('8 versions', { exact: true }).waitFor()
+  assertQuiet(visit.watched)
+})
+
 const verdictOn = (page: Page) => page.getByRole('region', { name: 'Verification' })
 
 test('the ledger is read in sentences, and the browser itself verifies it', async () => {
