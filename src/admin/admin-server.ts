@@ -21,9 +21,11 @@ import type { AdminEvent } from '../telemetry/audit-log.ts'
 import type { Sample } from '../telemetry/families.ts'
 import { AdminResponse, beginResponse, type StartedResponse } from './admin-response.ts'
 import { administratorOf, asCaller, claimedKey, signatureMismatch } from './administrator.ts'
-import { ConsoleAccess, isFromConsolePage } from './console/console-access.ts'
+import { type BegunSession, ConsoleAccess, isFromConsolePage } from './console/console-access.ts'
 import { ConsoleAddress, type ConsoleSettings } from './console/console-address.ts'
 import { type ConsoleFiles, ConsolePages } from './console/console-pages.ts'
+import { credentialNamed } from './console/oidc/named-credential.ts'
+import type { OidcSignIn } from './console/oidc/oidc-sign-in.ts'
 import type { ConsoleSession, Sessions } from './console/sessions.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 import { decodeInput } from './input.ts'
@@ -34,11 +36,13 @@ import {
   type ExplainAccess,
   isByteStream,
   isLineStream,
+  type Route,
   type RouteMatch,
   type RouteTable,
 } from './route.ts'
 import { metricsText } from './routes/metrics.ts'
-import { sessionShown } from './routes/session.ts'
+import { BeginOidcSignIn, FinishOidcSignIn, GetSignInOptions } from './routes/oidc.ts'
+import { SignOut, sessionShown } from './routes/session.ts'
 import { type ScrapeAccess, scrapeExtent } from './scraper.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
@@ -68,6 +72,8 @@ export interface AdminServerParts {
   readonly console: ConsoleSettings
   /** Outlive this server, as `scrub` does. */
   readonly sessions: Sessions
+  /** Outlives this server as well; undefined when it is not configured. */
+  readonly oidc?: OidcSignIn | undefined
   readonly files: ConsoleFiles
   /** Reads and deletes are served, writes refused. */
   readonly isDiskFull?: () => boolean
@@ -220,21 +226,43 @@ export class AdminServer {
     found: RouteMatch,
     known: RequestLogFields,
   ): Promise<{ status: number; answer: unknown }> {
-    this.#console.checkOrigin(message)
+    const { origin } = this.#console.checkOrigin(message)
     const input = await inputOf(found, request, bytesOf(message), message)
-    const { status } = found.route
-    if (found.route.method === 'DELETE') {
+    const { route } = found
+    const { status } = route
+    const { oidc } = this.#parts
+    if (route === SignOut) {
       known.cookie = this.#console.signOut(message)
       return { status, answer: undefined }
     }
+    if (route === GetSignInOptions) return { status, answer: oidc ? { oidc: { name: oidc.settings.name } } : {} }
+    if (route === BeginOidcSignIn) {
+      const { url, cookie } = await configured(oidc).begin(origin)
+      known.cookie = cookie
+      return { status, answer: { url } }
+    }
     const identities = await this.#parts.directory.now()
-    const given = { accessKey: String(input.accessKey), secretKey: String(input.secretKey) }
-    const { token, cookie, ...signedIn } = await this.#console.signIn(message, identities, given)
-    known.caller = given.accessKey
+    const begun = await this.#beginSession(message, identities, { route, origin, input })
+    const { token, cookie, ...signedIn } = begun
+    known.caller = signedIn.caller.accessKey
     known.cookie = cookie
     const isAdministrator = identities.mayAdminister(signedIn.caller)
     const ctx = this.#context({ ...signedIn, isAdministrator }, identities, known.requestId)
     return { status, answer: { token, ...(await sessionShown(ctx)) } }
+  }
+
+  async #beginSession(
+    message: IncomingMessage,
+    identities: AdminContext['identities'],
+    { route, origin, input }: { route: Route; origin: string; input: Readonly<Record<string, unknown>> },
+  ): Promise<BegunSession> {
+    if (route !== FinishOidcSignIn) {
+      const given = { accessKey: String(input.accessKey), secretKey: String(input.secretKey) }
+      return this.#console.signIn(message, identities, given)
+    }
+    const returned = { code: String(input.code), state: String(input.state) }
+    const name = await configured(this.#parts.oidc).finish(message, origin, returned)
+    return this.#console.begin(message, await credentialNamed(name, this.#accounts, identities))
   }
 
   /** By the session of the console's page, or by a signature. */
@@ -306,6 +334,11 @@ export class AdminServer {
     if (fault === undefined || error instanceof EngineUnavailable) this.#parts.onError(error, requestId)
     return fault ?? new Fault('InternalError')
   }
+}
+
+function configured(oidc: OidcSignIn | undefined): OidcSignIn {
+  if (oidc !== undefined) return oidc
+  throw new Fault('InvalidRequest', { reason: 'OpenID Connect is not configured. Set --oidc-issuer.' })
 }
 
 async function startStream(answer: unknown, message: IncomingMessage): Promise<StartedResponse | undefined> {

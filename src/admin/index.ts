@@ -14,6 +14,7 @@ import * as keys from './routes/keys.ts'
 import * as lifecycle from './routes/lifecycle.ts'
 import * as locks from './routes/locks.ts'
 import * as metrics from './routes/metrics.ts'
+import * as oidc from './routes/oidc.ts'
 import * as policies from './routes/policies.ts'
 import * as server from './routes/server.ts'
 import * as session from './routes/session.ts'
@@ -47,6 +48,7 @@ export const ADMIN_ROUTES = new RouteTable([
     cluster,
     usage,
     session,
+    oidc,
     held,
     lifecycle,
   ].flatMap(module => Object.values(module).filter(isRoute)),

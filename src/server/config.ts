@@ -2,7 +2,9 @@
  * Parses flags and environment once. Every flag is also a variable (`--base-host` = `HOLDFAST_BASE_HOST`); the flag
  * wins.
  */
+
 import { availableParallelism } from 'node:os'
+import type { OidcSettings } from '../admin/console/oidc/oidc-issuer.ts'
 import {
   CommandLine,
   CommandLineError,
@@ -18,6 +20,7 @@ import { checkBlobsPlace } from './blob-driver.ts'
 import { clusterFrom, clusterName } from './cluster-config.ts'
 import type { ClusterSettings } from './cluster-keyring.ts'
 import { checkMemory } from './config-memory.ts'
+import { OIDC_FLAGS, oidcFrom } from './config-oidc.ts'
 import { originFrom, originsFrom } from './config-origins.ts'
 import { secretFrom, secretIn } from './config-secrets.ts'
 import { checkVariables } from './config-variables.ts'
@@ -36,6 +39,7 @@ export interface Config {
   readonly consoleUrls: readonly string[]
   /** The origin under which browsers reach the object API. */
   readonly objectUrl: string | undefined
+  readonly oidc: OidcSettings | undefined
   readonly baseHosts: readonly string[]
   readonly website: {
     readonly hosts: readonly string[]
@@ -221,6 +225,7 @@ export const FLAGS = {
   console: flag('HOST:PORT', 'console, admin API and health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
   'console-url': flag('A,B', 'URLs of the console behind a proxy or under another name', originsFrom),
   'object-url': flag('URL', "the object API for browsers; without, the console's host and the port", originFrom),
+  ...OIDC_FLAGS,
   'base-host': flag('A,B', 'buckets answer at <bucket>.NAME of each; by path on any host', hostNames, 'localhost'),
   'website-host': flag('A,B', 'websites answer at <bucket>.NAME of each; website.<base host> without', hostNames),
   'website-on-bucket-host': flag(
@@ -328,6 +333,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     console: values.console === 'off' ? undefined : values.console,
     consoleUrls: values['console-url'] ?? [],
     objectUrl: values['object-url'],
+    oidc: oidcFrom(values),
     baseHosts: values['base-host']!,
     website: {
       hosts: values['website-host'] ?? values['base-host']!.map(name => `website.${name}`),

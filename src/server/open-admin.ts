@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { AdminServer } from '../admin/admin-server.ts'
+import { OidcSignIn } from '../admin/console/oidc/oidc-sign-in.ts'
 import { Sessions } from '../admin/console/sessions.ts'
 import { ADMIN_ROUTES } from '../admin/index.ts'
 import type { ServerInspection } from '../admin/route.ts'
@@ -96,7 +97,7 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
     },
     isDiskFull,
     console: { host: config.console.host, urls: config.consoleUrls, objectUrl: config.objectUrl, objectPort },
-    sessions: new Sessions(systemClock, systemRandom),
+    ...signingIn(config),
     files: consoleFiles(),
     record: (act: AdminEvent) => {
       logger.log(adminLine(act))
@@ -130,6 +131,11 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
     },
   }
 }
+
+const signingIn = ({ oidc }: Config) => ({
+  sessions: new Sessions(systemClock, systemRandom),
+  oidc: oidc && new OidcSignIn(oidc, systemClock, systemRandom),
+})
 
 /** The address of the admin server that serves this folder; undefined when there is none. */
 export async function adminAddressOf(folder: string): Promise<string | undefined> {

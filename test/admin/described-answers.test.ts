@@ -81,7 +81,8 @@ test('every described answer has the properties that its description names, and 
       await consoled.accounts.createUser(accountId, name)
       await consoled.accounts.createKey({ accountId, user: name, accessKey, secretKey: 'a-secret-of-some-length' })
       const page = await signedInPage(consoled)
-      const described = ADMIN_ROUTES.routes.filter(({ answer }) => answer !== undefined)
+      // Signing in with OpenID Connect needs an issuer and has its own tests.
+      const described = ADMIN_ROUTES.routes.filter(one => one.answer !== undefined && !/Oidc/.test(one.name))
       assert(described.length >= 15)
       // Last, since it ends the session of the page.
       described.sort((a, b) => Number(a.name === 'SignIn') - Number(b.name === 'SignIn'))

@@ -38,7 +38,7 @@ export interface World {
 
 /** `prepare` may fill the data folder before the server opens it. */
 export async function startWorld(
-  flags: readonly string[] = [],
+  flags: readonly string[] | ((folder: string) => readonly string[]) = [],
   prepare: (data: string) => Promise<void> = async () => {},
 ): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-console-'))
@@ -48,7 +48,8 @@ export async function startWorld(
   writeFileSync(accounts, JSON.stringify({ accounts: [account] }))
   const data = join(folder, 'data')
   await prepare(data)
-  const server = await spawnServer(['--data', data, '--workers', '2', '--accounts', accounts, ...flags])
+  const more = typeof flags === 'function' ? flags(folder) : flags
+  const server = await spawnServer(['--data', data, '--workers', '2', '--accounts', accounts, ...more])
   return {
     server,
     folder,

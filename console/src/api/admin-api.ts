@@ -22,6 +22,8 @@ export interface AdminApi {
       readonly createdAt?: string
     }
   }
+  /** Begin to sign in with OpenID Connect: returns the address to send the browser to. */
+  BeginOidcSignIn: { input: Readonly<Record<string, never>>; output: { readonly url: string } }
   /** Change the name, e-mail address, administrator flag or state of an account. */
   ChangeAccount: {
     input: {
@@ -242,6 +244,24 @@ export interface AdminApi {
   }
   /** Export the ledger of a bucket: a header, the entries and a signed closing line, one line each. */
   ExportLedger: { input: { readonly bucket: string }; output: Readonly<Record<string, unknown>> }
+  /** Begin a session with what the issuer sent the browser back with. */
+  FinishOidcSignIn: {
+    input: { readonly code: string; readonly state: string }
+    output: {
+      readonly token: string
+      readonly accessKey: string
+      readonly account: { readonly accountId: string; readonly displayName: string }
+      readonly user?: string
+      readonly administrator: boolean
+      readonly startedAt: string
+      readonly idleEndsAt: string
+      readonly endsAt: string
+      readonly objectUrl: string
+      readonly websiteHosts: readonly string[]
+      readonly region: string
+      readonly version: string
+    }
+  }
   /** Get an account. */
   GetAccount: {
     input: { readonly accountId: string }
@@ -514,6 +534,8 @@ export interface AdminApi {
     input: Readonly<Record<string, never>>
     output: { readonly settings: Readonly<Record<string, string | number | boolean | readonly string[]>> }
   }
+  /** Tell how one can sign in besides an access key. */
+  GetSignInOptions: { input: Readonly<Record<string, never>>; output: { readonly oidc?: { readonly name: string } } }
   /** Get objects, versions and bytes of all buckets, and of each account that owns some. */
   GetUsage: {
     input: { readonly accountId?: string }
@@ -800,6 +822,7 @@ export interface AdminApi {
 
 export const ADMIN_API = {
   AttachPolicy: { method: 'PUT', path: '/v1/accounts/{accountId}/users/{user}/policies/{policy}', query: [] },
+  BeginOidcSignIn: { method: 'POST', path: '/v1/session/oidc', query: [] },
   ChangeAccount: { method: 'PATCH', path: '/v1/accounts/{accountId}', query: [] },
   ChangeEncryptionKey: { method: 'PATCH', path: '/v1/encryption/keys/{name}', query: [] },
   ChangeKey: { method: 'PATCH', path: '/v1/keys/{accessKey}', query: [] },
@@ -821,6 +844,7 @@ export const ADMIN_API = {
   ExpelMember: { method: 'DELETE', path: '/v1/cluster/members/{id}', query: [] },
   Explain: { method: 'POST', path: '/v1/explain', query: [] },
   ExportLedger: { method: 'GET', path: '/v1/ledgers/{bucket}', query: [] },
+  FinishOidcSignIn: { method: 'POST', path: '/v1/session/oidc/finish', query: [] },
   GetAccount: { method: 'GET', path: '/v1/accounts/{accountId}', query: [] },
   GetBackup: { method: 'GET', path: '/v1/backups', query: [] },
   GetBlobsMove: { method: 'GET', path: '/v1/blobs/move', query: [] },
@@ -841,6 +865,7 @@ export const ADMIN_API = {
   GetServer: { method: 'GET', path: '/v1/server', query: [] },
   GetSession: { method: 'GET', path: '/v1/session', query: [] },
   GetSettings: { method: 'GET', path: '/v1/settings', query: [] },
+  GetSignInOptions: { method: 'GET', path: '/v1/session/options', query: [] },
   GetUsage: { method: 'GET', path: '/v1/usage', query: ['accountId'] },
   GetUser: { method: 'GET', path: '/v1/accounts/{accountId}/users/{user}', query: [] },
   KeepBackup: { method: 'POST', path: '/v1/backups/{backup}', query: [] },

@@ -1,6 +1,7 @@
 /** The signed-in caller. Pages are shown only with a session, and only the server decides whether there is one. */
 import { QueryClient, useQuery } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
+import { navigate } from '../router.tsx'
 import type { AdminApi } from './admin-api.ts'
 import { call, sessionToken } from './client.ts'
 import { ApiFailure } from './failure.ts'
@@ -8,6 +9,9 @@ import { ApiFailure } from './failure.ts'
 export type Session = AdminApi['GetSession']['output']
 
 const SESSION_KEY = ['session'] as const
+/** Known to the issuer as the redirect URI. */
+const RETURN_PATH = '/sign-in/return'
+const WANTED_KEY = 'holdfast-wanted-page'
 
 const isWorthRetrying = (count: number, error: unknown): boolean =>
   count < 2 && error instanceof ApiFailure && error.isTemporary && error.status !== 429
@@ -39,6 +43,32 @@ export function useSessionQuery() {
 export async function signIn(accessKey: string, secretKey: string): Promise<void> {
   sessionToken.clear()
   const { token, ...session } = await call('SignIn', { accessKey, secretKey })
+  sessionToken.set(token)
+  queryClient.setQueryData<Session | null>(SESSION_KEY, session)
+}
+
+/** Leaves the page for the issuer of OpenID Connect, which sends the browser back to `RETURN_PATH`. */
+export async function beginOidcSignIn(): Promise<void> {
+  const { url } = await call('BeginOidcSignIn', {})
+  window.sessionStorage.setItem(WANTED_KEY, window.location.pathname + window.location.search)
+  window.location.assign(url)
+}
+
+/** What the issuer has sent the browser back with; undefined on every other page. */
+export function returnedFromIssuer(): { readonly code: string; readonly state: string } | undefined {
+  if (window.location.pathname !== RETURN_PATH) return undefined
+  const query = new URLSearchParams(window.location.search)
+  return { code: query.get('code') ?? '', state: query.get('state') ?? '' }
+}
+
+/** Ends on the page that was wanted before. Code and state leave the address, and so the history. */
+export async function finishOidcSignIn(returned: { readonly code: string; readonly state: string }): Promise<void> {
+  const wanted = window.sessionStorage.getItem(WANTED_KEY) ?? '/'
+  window.sessionStorage.removeItem(WANTED_KEY)
+  // Only a path of this origin is a page of the console.
+  navigate(/^\/(?!\/)/.test(wanted) && !wanted.startsWith(RETURN_PATH) ? wanted : '/', { replace: true })
+  sessionToken.clear()
+  const { token, ...session } = await call('FinishOidcSignIn', returned)
   sessionToken.set(token)
   queryClient.setQueryData<Session | null>(SESSION_KEY, session)
 }

@@ -6,6 +6,7 @@ import { ApiFailure } from '../api/failure.ts'
 import { signIn } from '../api/session.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { texts } from '../texts/texts.ts'
+import { OidcButton } from './oidc-button.tsx'
 import classes from './sign-in-page.module.css'
 
 const t = texts.signIn
@@ -68,6 +69,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
             <Button type="submit" loading={attempt.isPending}>
               {t.submit}
             </Button>
+            <OidcButton />
             <Text size="sm" c="dimmed">
               {t.where}
             </Text>

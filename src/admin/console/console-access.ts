@@ -23,6 +23,11 @@ export interface SignedIn {
   readonly objectUrl: string
 }
 
+export interface BegunSession extends SignedIn {
+  readonly token: string
+  readonly cookie: string
+}
+
 export interface ConsoleAccessParts {
   readonly address: ConsoleAddress
   readonly sessions: Sessions
@@ -92,9 +97,14 @@ export class ConsoleAccess {
     message: IncomingMessage,
     identities: IdentitySnapshot,
     given: { readonly accessKey: string; readonly secretKey: string },
-  ): Promise<SignedIn & { readonly token: string; readonly cookie: string }> {
+  ): Promise<BegunSession> {
+    this.checkOrigin(message)
+    return this.begin(message, await this.#checkSecret(message, identities, given))
+  }
+
+  /** Begins a session for a caller who has proved to be the holder of this credential. */
+  begin(message: IncomingMessage, credential: Credential): BegunSession {
     const visit = this.checkOrigin(message)
-    const credential = await this.#checkSecret(message, identities, given)
     this.signOut(message)
     const { id, token, session } = this.#parts.sessions.begin(credential)
     const { origin, objectUrl } = visit

@@ -43,6 +43,8 @@ const SESSION: Readonly<Record<string, Schema>> = {
   version: TEXT,
 }
 
+export const SIGNED_IN: Schema = objectOf({ token: TEXT, ...SESSION })
+
 /** The session as its holder sees it. */
 export async function sessionShown(ctx: AdminContext) {
   const { session, caller, objectUrl, region, isAdministrator } = ctx
@@ -64,7 +66,7 @@ export async function sessionShown(ctx: AdminContext) {
 }
 
 /** The server runs these itself, since they have no caller. */
-async function onlyOverHttp(): Promise<never> {
+export async function onlyOverHttp(): Promise<never> {
   throw new Fault('InvalidRequest', { reason: 'Sessions exist only on the port of the console.' })
 }
 
@@ -75,7 +77,7 @@ export const SignIn = route({
   summary: 'Begin a session: sets its cookie and returns its token',
   permission: 'sign-in',
   status: 201,
-  answer: objectOf({ token: TEXT, ...SESSION }),
+  answer: SIGNED_IN,
   input: { accessKey: body(textField, 'The access key'), secretKey: body(textField, 'Its secret key') },
   run: onlyOverHttp,
 })
