@@ -5,6 +5,7 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
 import { visibleText } from '../format.ts'
 import { saveAs } from '../objects/downloads.ts'
+import { FolderPath } from '../pages/folder-path.tsx'
 import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
@@ -120,7 +121,7 @@ export default function HoldsPage({ bucket, prefix }: HoldsPageProps) {
   })
   return (
     <div className={classes.page}>
-      <PageHead title={t.title(bucket)}>
+      <PageHead title={t.title(bucket)} above={<FolderPath bucket={bucket} prefix="" />}>
         {!isOff && (
           <>
             <ExportButton bucket={bucket} prefix={prefix} />

@@ -193,7 +193,7 @@ export function RuleEditor(props: RuleEditorProps) {
   }
   const shown = { ...props, text, change }
   return (
-    <Stack className={classes.whole} align="flex-start">
+    <Stack className={`${classes.whole} ${classes.editor}`} align="flex-start">
       <ViewSwitch {...props} />
       {permissions.write.isRefused && <Hint>{t.refusedWrite}</Hint>}
       {view === 'document' ? <DocumentView {...shown} /> : <FormView {...shown} />}

@@ -1,6 +1,7 @@
 /** The rules of a bucket: a list of all, and one of them to look at and edit. */
 import { Alert, Badge, Skeleton, Text } from '@mantine/core'
 import { type Bucket, useBucket } from '../api/use-buckets.ts'
+import { FolderPath } from '../pages/folder-path.tsx'
 import classes from '../pages/page.module.css'
 import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
@@ -101,7 +102,7 @@ export default function RulesPage({ bucket: name, kind: wanted, view }: RulesPag
   const kind = RULE_KINDS.find(one => one === wanted)
   return (
     <div className={classes.page}>
-      <PageHead title={t.title(name)} />
+      <PageHead title={t.title(name)} above={<FolderPath bucket={name} prefix="" />} />
       <BucketTabs bucket={name} />
       {error !== null && <Problem error={error} retry={() => void refetch()} />}
       {permissions.error !== null && <Problem error={permissions.error} retry={() => void permissions.refetch()} />}

@@ -84,8 +84,6 @@ export function WebsiteForm({ bucket, root, change, mayChange }: RuleFormProps) 
   const { form, unknown } = readWebsite(root)
   const isDisabled = !mayChange || unknown.length > 0
   const set = (part: Partial<Fields>): void => change(websiteElement({ ...form, ...part }))
-  // A redirect of everything and routing rules exclude each other.
-  const isKindFixed = isDisabled || form.routing.length > 0
   return (
     <Stack className={classes.whole}>
       <UnknownElements names={unknown} />
@@ -95,7 +93,8 @@ export function WebsiteForm({ bucket, root, change, mayChange }: RuleFormProps) 
           value={form.kind}
           texts={t.kinds}
           onChange={kind => set({ kind, index: form.index || NEW_WEBSITE.index })}
-          isDisabled={isKindFixed}
+          isDisabled={isDisabled || form.routing.length > 0}
+          {...(form.routing.length > 0 ? { description: t.kindFixed } : {})}
         />
       </div>
       {form.kind === 'pages' ? (

@@ -207,6 +207,7 @@ export const rulesTexts = {
     start: 'Set up a website',
     kind: 'The site',
     kinds: { pages: 'Serves the objects', redirect: 'Redirects every request' },
+    kindFixed: 'A site with routing rules cannot redirect every request.',
     index: 'Index document',
     indexHint: 'Answers for the site and for every folder.',
     error: 'Error document',

@@ -263,7 +263,7 @@ test('the command palette finds a bucket by keyboard alone', async () => {
   await showPage(visit.page, 'palette')
   await visit.page.keyboard.press('Enter')
   await visit.page.getByRole('heading', { name: 'Settings of photos' }).waitFor()
-  await visit.page.getByRole('region', { name: 'Created' }).waitFor()
+  await visit.page.getByRole('region', { name: 'About' }).waitFor()
   await showPage(visit.page, 'settings')
   assertQuiet(visit.watched)
 })
