@@ -1,7 +1,7 @@
 /** Keys that requests choose by their names. */
 import { Button, Group, List, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 import { visibleText } from '../format.ts'
@@ -61,14 +61,36 @@ function CreateDialog({ close }: { readonly close: () => void }) {
   )
 }
 
+/** The server answers before it has looked at all versions; asking again waits for more of them. */
+async function disableKey(name: string, onProgress: (checked: number) => void): Promise<void> {
+  for (;;) {
+    const { checking } = await call('ChangeEncryptionKey', { name, disabled: true })
+    if (checking === undefined) return
+    onProgress(checking)
+  }
+}
+
+/** The work goes on when the dialog is closed, and a notice tells its end. */
 function DisableDialog({ name, close }: { readonly name: string; readonly close: () => void }) {
   const renew = useRenewal()
   const shown = visibleText(name)
+  const [checked, setChecked] = useState<number>()
+  const isOpen = useRef(false)
+  useEffect(() => {
+    isOpen.current = true
+    return () => {
+      isOpen.current = false
+    }
+  }, [])
   const disabling = useMutation({
-    mutationFn: () => call('ChangeEncryptionKey', { name, disabled: true }),
-    onSuccess: ({ disabled }) => {
-      notify(disabled ? t.disabledNow(shown) : t.disabling(shown))
-      close()
+    mutationFn: () => disableKey(name, setChecked),
+    onSuccess: () => {
+      notify(t.disabledNow(shown))
+      if (isOpen.current) close()
+    },
+    onError: error => {
+      setChecked(undefined)
+      if (!isOpen.current) notify(error.message, { isError: true })
     },
     onSettled: renew,
   })
@@ -80,6 +102,7 @@ function DisableDialog({ name, close }: { readonly name: string; readonly close:
             <List.Item key={text}>{text}</List.Item>
           ))}
         </List>
+        {checked !== undefined && <Text role="status">{t.disabling(checked)}</Text>}
         {disabling.error !== null && <Problem error={disabling.error} />}
         <Button color="red" loading={disabling.isPending} onClick={() => disabling.mutate()}>
           {t.disable}

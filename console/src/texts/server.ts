@@ -103,8 +103,8 @@ export const serverTexts = {
       series: {
         'data.used': 'Used',
         'data.free': 'Free',
-        'blobs.used': 'Used by blobs’ disk',
-        'blobs.free': 'Free on blobs’ disk',
+        'blobs.used': 'Used (blobs)',
+        'blobs.free': 'Free (blobs)',
       },
       summary: (free: string, size: string, share: string) => `${free} free of ${size}; ${share} used.`,
       blobs: (free: string, size: string, share: string) =>
@@ -216,8 +216,9 @@ export const serverTexts = {
     more: (count: number) => `${plural(count, 'more finding is', 'more findings are')} not listed.`,
     whatToDo: 'What to do',
     steps: [
-      'Nothing reads damaged bytes as if they were right: requests for these versions fail, everything else is served.',
-      'If you have a backup, or the object is stored elsewhere, upload it again. It becomes a new version.',
+      'Damaged bytes are never served: requests for these versions fail, and everything else is served as before.',
+      'If you have a backup, or the object is stored elsewhere, upload it again. It replaces the damaged one, or ' +
+        'becomes a new version if the bucket keeps versions.',
       'If there is an older version of the object that is whole, make it current on the page of the object.',
       'A disk that damaged one place will damage more: check it, and take a backup of what is whole.',
     ],
@@ -304,7 +305,7 @@ export const serverTexts = {
         'every version; that may take a while, and you can leave this page.',
     ],
     disabledNow: (name: string) => `Key ${name} is disabled.`,
-    disabling: (name: string) => `Key ${name} is closed while versions are checked.`,
+    disabling: (count: number) => `${plural(count, 'version', 'versions')} looked at so far.`,
     enable: 'Enable',
     enableKey: (name: string) => `Enable ${name}`,
     enabledNow: (name: string) => `Key ${name} is enabled.`,

@@ -1,6 +1,6 @@
 /** An administrator's way through the pages of the server. */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -231,13 +231,32 @@ test('keys are created, rotated and disabled, and what they wrapped is rewrapped
   assertQuiet(visit.watched)
 })
 
+test('a key that a held version needs is not disabled', async () => {
+  const kept = visit.world.client('kept')
+  await kept.requestOnce({ method: 'PUT', headers: [['x-amz-bucket-object-lock-enabled', 'true']] })
+  const headers = [
+    ['x-amz-server-side-encryption', 'aws:kms'],
+    ['x-amz-server-side-encryption-aws-kms-key-id', 'payroll'],
+    ['x-amz-object-lock-legal-hold', 'ON'],
+    ['content-md5', createHash('md5').update('proof').digest('base64')],
+  ] as const
+  await kept.requestOnce({ method: 'PUT', key: 'proof', headers: [...headers], body: Buffer.from('proof') })
+  await open('/server/encryption')
+  await button('Disable payroll').click()
+  const dialog = visit.page.getByRole('dialog', { name: 'Disable the key payroll?' })
+  await dialog.getByRole('button', { name: 'Disable' }).click()
+  await dialog.getByRole('alert').getByText('KeyInUse').waitFor()
+  await showPage(visit.page, 'server-key-in-use')
+  assertQuiet(visit.watched, /409/)
+})
+
 test('usage is shown by account', async () => {
   await visit.world.client('papers', OWNER).requestOnce({ method: 'PUT' })
   await open('/server/usage')
   await table('By account')
     .getByRole('row', { name: /111111111111 1 0 0 B/ })
     .waitFor()
-  await visit.page.getByRole('region', { name: 'All buckets' }).getByText('202', { exact: true }).first().waitFor()
+  await visit.page.getByRole('region', { name: 'All buckets' }).getByText('203', { exact: true }).first().waitFor()
   await showPage(visit.page, 'server-usage')
   assertQuiet(visit.watched)
 })
