@@ -3,6 +3,7 @@ import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core'
 import { ApiFailure } from '../api/failure.ts'
 import { texts } from '../texts/texts.ts'
 import { Icon } from './icons.tsx'
+import classes from './problem.module.css'
 
 interface ProblemProps {
   readonly error: unknown
@@ -17,7 +18,9 @@ export function Problem({ error, retry }: ProblemProps) {
   return (
     <Alert role="alert" color="red" variant="outline" icon={<Icon name="alert" />} title={texts.errors.title}>
       <Stack gap="xs" align="flex-start">
-        <Text size="sm">{messageOf(error)}</Text>
+        <Text size="sm" className={classes.message}>
+          {messageOf(error)}
+        </Text>
         {hint !== undefined && <Text size="sm">{hint}</Text>}
         {failure !== undefined && (
           <Group gap="md">
