@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { BUCKETS_KEY, type Bucket, isPublic } from '../api/use-buckets.ts'
+import { FolderPath } from '../pages/folder-path.tsx'
 import pageClasses from '../pages/page.module.css'
 import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
@@ -195,7 +196,7 @@ export default function BucketAccessPage({ bucket: name }: { readonly bucket: st
   })
   return (
     <div className={pageClasses.page}>
-      <PageHead title={t.title(name)}>
+      <PageHead title={t.title(name)} above={<FolderPath bucket={name} prefix="" />}>
         <Anchor component={Link} href={toExplain({ bucket: name })}>
           {t.explain}
         </Anchor>
