@@ -1,9 +1,8 @@
 /** Who has access to a bucket: policy, public access block, ownership and ACL. */
 import { Alert, Anchor, Checkbox, List, Radio, Skeleton, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../api/client.ts'
-import { BUCKETS_KEY, type Bucket, isPublic } from '../api/use-buckets.ts'
+import { type Bucket, isPublic, useBucket } from '../api/use-buckets.ts'
 import { FolderPath } from '../pages/folder-path.tsx'
 import pageClasses from '../pages/page.module.css'
 import { BucketTabs } from '../parts/bucket-tabs.tsx'
@@ -190,10 +189,7 @@ function AclSection({ bucket, permissions }: PartProps) {
 
 export default function BucketAccessPage({ bucket: name }: { readonly bucket: string }) {
   const permissions = useAccessPermissions(name)
-  const { data, error, refetch } = useQuery({
-    queryKey: [...BUCKETS_KEY, 'one', name],
-    queryFn: async ({ signal }) => (await call('ListBuckets', { name }, { signal })).buckets[0] ?? null,
-  })
+  const { data, error, refetch } = useBucket(name)
   return (
     <div className={pageClasses.page}>
       <PageHead title={t.title(name)} above={<FolderPath bucket={name} prefix="" />}>

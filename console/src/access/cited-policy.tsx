@@ -1,7 +1,7 @@
 /** A policy in its own text, with the statement that decides. */
 import { Anchor, Skeleton, Stack, Text } from '@mantine/core'
 import { lazy, Suspense } from 'react'
-import { Link, toBucketAccess } from '../router.tsx'
+import { Link } from '../router.tsx'
 import { explainTexts as t } from '../texts/explain.ts'
 import { texts } from '../texts/texts.ts'
 import classes from './explain.module.css'
@@ -14,12 +14,13 @@ interface CitedPolicyProps {
   readonly document: string
   /** Index of the statement. */
   readonly statement: number
-  readonly bucket?: string | undefined
+  /** Where the policy can be changed, if the caller can. */
+  readonly href?: string | undefined
 }
 
 const lineAt = (text: string, position: number): number => text.slice(0, position).split('\n').length
 
-export function CitedPolicy({ name, document, statement, bucket }: CitedPolicyProps) {
+export function CitedPolicy({ name, document, statement, href }: CitedPolicyProps) {
   const place = placeOf(document, ['Statement', statement])
   return (
     <Stack gap="xs" className={classes.policy}>
@@ -27,8 +28,8 @@ export function CitedPolicy({ name, document, statement, bucket }: CitedPolicyPr
         <CodeEditor label={t.policyText(name)} language="json" value={document} readOnly highlight={place} />
       </Suspense>
       <Text size="sm">{t.marked(lineAt(document, place.from), lineAt(document, place.to))}</Text>
-      {bucket !== undefined && (
-        <Anchor component={Link} href={toBucketAccess(bucket)} size="sm">
+      {href !== undefined && (
+        <Anchor component={Link} href={href} size="sm">
           {t.change}
         </Anchor>
       )}

@@ -6,7 +6,7 @@ import { useSession } from '../api/session.tsx'
 import { visibleText } from '../format.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Section } from '../parts/section.tsx'
-import type { ExplainFields } from '../router.tsx'
+import { type ExplainFields, toBucketAccess, toUser } from '../router.tsx'
 import { explainTexts as t } from '../texts/explain.ts'
 import { CitedPolicy } from './cited-policy.tsx'
 import classes from './explain.module.css'
@@ -46,24 +46,33 @@ function Verdict({ fields, answer }: AnswerProps) {
   )
 }
 
-/** The name of a policy; names of users' policies are known to administrators. */
-function usePolicyNames({ fields, answer }: AnswerProps): (policy: 'identity' | 'bucket', number: number) => string {
+interface PolicyPlace {
+  readonly name: string
+  /** Where it can be read or changed. */
+  readonly href: string | undefined
+}
+
+type FindPolicy = (policy: 'identity' | 'bucket', number: number) => PolicyPlace
+
+/** Names of users' policies are known to administrators. */
+function usePolicyPlaces({ fields, answer }: AnswerProps): FindPolicy {
   const { administrator } = useSession()
-  const caller = answer.asked.as as { account?: string; user?: string }
-  const isWanted = administrator && caller.account !== undefined && caller.user !== undefined
-  const { data } = useUser(caller.account ?? '', caller.user ?? '', isWanted)
+  const { account = '', user = '' } = answer.asked.as as { account?: string; user?: string }
+  const { data } = useUser(account, user, administrator && user !== '')
   return (policy, number) => {
-    if (policy === 'bucket') return t.bucketPolicy(fields.bucket ?? '')
-    const name = data?.policies[number]?.name
-    return name === undefined ? t.userPolicyNumber(number + 1) : t.userPolicy(visibleText(name))
+    const { bucket = '' } = fields
+    if (policy === 'bucket') return { name: t.bucketPolicy(bucket), href: toBucketAccess(bucket) }
+    const found = data?.policies[number]
+    if (found === undefined) return { name: t.userPolicyNumber(number + 1), href: undefined }
+    return { name: t.userPolicy(visibleText(found.name)), href: toUser(account, user) }
   }
 }
 
-function reasonWords(reason: Reason, nameOf: ReturnType<typeof usePolicyNames>): string {
+function reasonWords(reason: Reason, find: FindPolicy): string {
   const { kind, effect, index = 0, sid, policy, number = 0, rule = '', side = '' } = reason
   if (kind === 'statement' && effect !== undefined && policy !== undefined) {
     const shownSid = sid === undefined ? '' : t.sid(visibleText(sid))
-    return t.statement(t.effects[effect], index + 1, shownSid, nameOf(policy, number))
+    return t.statement(t.effects[effect], index + 1, shownSid, find(policy, number).name)
   }
   if (kind === 'grant') {
     const grant = reason.grant as { grantee: string; permission: string }
@@ -76,7 +85,7 @@ function reasonWords(reason: Reason, nameOf: ReturnType<typeof usePolicyNames>):
 }
 
 function Reasons({ fields, answer }: AnswerProps) {
-  const nameOf = usePolicyNames({ fields, answer })
+  const find = usePolicyPlaces({ fields, answer })
   const { reasons } = answer.access
   const policyOf = ({ kind, policy, number }: Reason) =>
     kind === 'statement' ? answer.policies.find(one => one.policy === policy && one.number === number) : undefined
@@ -90,7 +99,7 @@ function Reasons({ fields, answer }: AnswerProps) {
       <ol className={classes.steps}>
         {reasons.map((one, i) => (
           <li key={one.text}>
-            {reasonWords(one, nameOf)}{' '}
+            {reasonWords(one, find)}{' '}
             {i !== shown && policyOf(one) !== undefined && (
               <Button size="compact-xs" variant="default" onClick={() => setPicked(i)}>
                 {t.show}
@@ -100,12 +109,7 @@ function Reasons({ fields, answer }: AnswerProps) {
         ))}
       </ol>
       {cited !== undefined && (
-        <CitedPolicy
-          name={nameOf(cited.policy, cited.number)}
-          document={cited.document}
-          statement={reason?.index ?? 0}
-          {...(cited.policy === 'bucket' ? { bucket: fields.bucket } : {})}
-        />
+        <CitedPolicy {...find(cited.policy, cited.number)} document={cited.document} statement={reason?.index ?? 0} />
       )}
     </Section>
   )

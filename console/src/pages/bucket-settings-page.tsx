@@ -1,5 +1,5 @@
 /** The settings of one bucket. */
-import { Button, Skeleton, Stack, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Skeleton, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
@@ -15,7 +15,7 @@ import { notify } from '../parts/notices.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
-import { navigate, toBuckets } from '../router.tsx'
+import { Link, navigate, toBucketAccess, toBuckets } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 import { FolderPath } from './folder-path.tsx'
 import classes from './page.module.css'
@@ -102,6 +102,9 @@ export default function BucketSettingsPage({ bucket: name }: { readonly bucket: 
           <Facts title={t.about} rows={aboutRows(bucket)} />
           <Section title={t.public}>
             <Text>{shown(bucket.public, () => (isPublic(bucket) ? t.publicOn : t.publicOff))}</Text>
+            <Anchor component={Link} href={toBucketAccess(name)}>
+              {t.publicReview}
+            </Anchor>
           </Section>
           <Deletion bucket={name} />
         </>

@@ -37,7 +37,6 @@ export const bucketAccessTexts = {
     BlockPublicPolicy: ['Refuse a public policy', 'Saving a bucket policy that opens the bucket fails.'],
     RestrictPublicBuckets: ['Restrict a public policy', 'A public policy lets in only the account of the bucket.'],
   },
-  blockAll: 'Block everything',
   saveBlock: 'Save the block',
   blockSaved: 'The public access block was saved.',
   ownership: 'Object ownership',

@@ -32,7 +32,7 @@ export const texts = {
       'address that browsers reach.',
     noDetails: (status: number) => `The server answered with status ${status} and no explanation.`,
     hints: {
-      AccessDenied: 'Your policies do not allow this. An administrator can tell why with "holdfast explain".',
+      AccessDenied: 'Your policies do not allow this. "Who may do what" in the area Access tells why.',
       NoSuchBucket: 'The bucket does not exist any more, or its name is mistyped.',
       NoSuchKey: 'The object does not exist any more. If the bucket keeps versions, look among the deleted ones.',
       BucketNotEmpty: 'Delete the objects and all of their versions first.',
@@ -281,7 +281,8 @@ export const texts = {
     none: 'It was deleted, or it belongs to another account.',
     notReadable: 'You may not read this setting.',
     public: 'Public access',
-    publicOn: 'Open: the policy or the ACL lets anyone read. Review both.',
+    publicOn: 'Open: the policy or the ACL lets anyone in.',
+    publicReview: 'Review access',
     publicOff: 'Closed: only keys with permission have access.',
     about: 'About',
     contents: 'Contents',
