@@ -24,4 +24,4 @@ npm run --silent build
 export CHROMIUM=$browser
 flows=("$@")
 [ ${#flows[@]} -gt 0 ] || flows=(dist/test/console/flows/*.js)
-exec node --enable-source-maps --test --test-concurrency=1 "${flows[@]}"
+exec node --enable-source-maps --test --test-concurrency=2 "${flows[@]}"
