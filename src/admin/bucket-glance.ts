@@ -92,7 +92,7 @@ const PARTS: readonly (readonly [string, (ctx: AdminContext, bucket: Bucket) => 
   ['ListBucketVersions', usageShown],
 ]
 
-/** What the object API requires for reading each document. */
+/** The action that the object API requires for reading each document. */
 const DOCUMENT_ACTIONS: ReadonlyMap<string, string> = new Map([
   ['policy', 'GetBucketPolicy'],
   ['lifecycle', 'GetLifecycleConfiguration'],

@@ -2,7 +2,6 @@
  * Parses flags and environment once. Every flag is also a variable (`--base-host` = `HOLDFAST_BASE_HOST`); the flag
  * wins.
  */
-
 import { availableParallelism } from 'node:os'
 import type { OidcSettings } from '../admin/console/oidc/oidc-issuer.ts'
 import {

@@ -210,6 +210,14 @@ test('ES256 and EdDSA are verified as RS256 is', () => {
   }
 })
 
+test('a token whose published key is malformed is refused', () => {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const token = `${part({ alg: 'ES256', kid: 'k' })}.${part({})}.AAAA`
+  const keys = [{ kty: 'EC', crv: 'P-256', kid: 'k', x: 'AA', y: 'AA' }]
+  const expected: ExpectedToken = { issuer: 'https://issuer.test', clientId: 'c', nonce: 'n', now: 0 }
+  assert.throws(() => verifyIdToken(token, keys, expected), InvalidIdToken)
+})
+
 test('flags of OpenID Connect go together, and an issuer needs TLS except on loopback', () => {
   const read = (...flags: string[]) => readConfig(flags, {})?.oidc
   assert.equal(read(), undefined)

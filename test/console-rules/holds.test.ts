@@ -1,4 +1,4 @@
-/** What the console says before it changes locks, and how it exports them. */
+/** The console's words before it changes locks, and its export of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { csvLine, type HeldVersion, heldCells } from '../../console/src/holds/held-csv.ts'

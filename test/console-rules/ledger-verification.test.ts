@@ -75,7 +75,7 @@ function rewritten(lines: readonly string[]): string[] {
   return lines.with(5, entryLine(text))
 }
 
-/** What is done to a ledger of seven entries, and what must be found where. */
+/** Changes of a ledger of seven entries, each with the finding and its place. */
 const CHANGES: readonly (readonly [string, (lines: string[]) => string[], string, number | undefined])[] = [
   ['an entry is changed', lines => lines.with(3, lines[3]!.replace('"ON"', '"OFF"')), 'altered', 3],
   ['the time of an entry is changed', lines => lines.with(1, lines[1]!.replace('1970', '1971')), 'altered', 1],

@@ -1,4 +1,4 @@
-/** Who has access to a bucket: policy, public access block, ownership and ACL. */
+/** Access to a bucket: policy, public access block, ownership and ACL. */
 import { Alert, Anchor, Checkbox, List, Radio, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'

@@ -11,7 +11,7 @@ export type Block = Readonly<Record<(typeof BLOCKS)[number], boolean>>
 export const OWNERSHIPS = ['BucketOwnerEnforced', 'BucketOwnerPreferred', 'ObjectWriter'] as const
 export type Ownership = (typeof OWNERSHIPS)[number]
 
-/** What the object API asks for. */
+/** The names that the object API gives them. */
 export const ACCESS_ACTIONS = {
   readPolicy: 's3:GetBucketPolicy',
   writePolicy: 's3:PutBucketPolicy',

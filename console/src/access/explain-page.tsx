@@ -1,4 +1,4 @@
-/** Who may do what, and why: a question in the address, and its answer. */
+/** Explains who may do what: the question is in the address, the answer below the form. */
 import { Skeleton, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { AdminApi } from '../api/admin-api.ts'

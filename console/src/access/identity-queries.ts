@@ -53,7 +53,7 @@ interface Change<T, V> {
   /** Said when it is done. */
   readonly notice?: string
   readonly onDone?: (result: T) => void
-  /** What the page shows is gone: it is left, and nothing of it is asked for again. */
+  /** The page's subject is gone: the page is left, and its queries are not repeated. */
   readonly leavesPage?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What a caller who is no administrator may see of the own access. */
+/** The key and policies of a caller who is no administrator. */
 import { Anchor, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../api/client.ts'

@@ -1,4 +1,4 @@
-/** What a policy says, in one sentence per statement. */
+/** Puts a policy into words, one sentence per statement. */
 import { policyTexts as t } from '../texts/policies.ts'
 
 type Json = Readonly<Record<string, unknown>>

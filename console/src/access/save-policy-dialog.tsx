@@ -1,4 +1,4 @@
-/** What a change of a policy means, before it is saved. */
+/** Explains a change of a policy before it is saved. */
 import { Button, Group, List, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { visibleText } from '../format.ts'

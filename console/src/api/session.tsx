@@ -54,7 +54,7 @@ export async function beginOidcSignIn(): Promise<void> {
   window.location.assign(url)
 }
 
-/** What the issuer has sent the browser back with; undefined on every other page. */
+/** The code and state in the issuer's redirect back to the console; undefined on every other page. */
 export function returnedFromIssuer(): { readonly code: string; readonly state: string } | undefined {
   if (window.location.pathname !== RETURN_PATH) return undefined
   const query = new URLSearchParams(window.location.search)

@@ -1,4 +1,4 @@
-/** What is held or retained in a bucket, however much: only the rows in view exist. */
+/** Held and retained versions of a bucket, however many: only the rows in view exist. */
 import { Badge, Group, Loader, Text, VisuallyHidden } from '@mantine/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef } from 'react'

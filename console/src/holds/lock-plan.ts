@@ -1,4 +1,4 @@
-/** What a change of many locks would do, before anything is sent. The server decides again for each version. */
+/** Plans a change of many locks before anything is sent. The server decides again for each version. */
 import { isWeaker, type Retention } from './retention-choice.ts'
 
 export type ManyAction = 'hold' | 'release' | 'retain' | 'lift'

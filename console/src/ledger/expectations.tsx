@@ -1,4 +1,4 @@
-/** What an auditor brings along: the public key, known from elsewhere, and an earlier export. */
+/** An auditor's own evidence: the public key, known from elsewhere, and an earlier export. */
 import { Button, FileButton, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { visibleText } from '../format.ts'

@@ -1,4 +1,4 @@
-/** What the verification of a ledger found. */
+/** The result of verifying a ledger. */
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { call } from '../api/client.ts'

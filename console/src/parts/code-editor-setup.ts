@@ -1,4 +1,4 @@
-/** What every editor of a document has: its looks by variables of the theme, keys, and no style without the nonce. */
+/** The setup of every editor: looks by variables of the theme, keys, and no style without the nonce. */
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { json } from '@codemirror/lang-json'

@@ -61,7 +61,7 @@ export class ElementReader {
   }
 }
 
-/** What a form shows of a document, and the names of the elements that it cannot show. */
+/** The part of a document that a form shows, and the names of the elements that it cannot show. */
 export interface FormReading<Form> {
   readonly form: Form
   readonly unknown: readonly string[]

@@ -1,4 +1,4 @@
-/** What the rules of the document, saved or not, would do to the objects there are. */
+/** Previews the effect of the document's rules, saved or not, on the objects there are. */
 import { Badge, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'

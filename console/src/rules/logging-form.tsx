@@ -9,7 +9,7 @@ import { element, leaf } from './xml-text.ts'
 
 const t = rulesTexts.logging
 
-/** What the policy of the target must contain. */
+/** The statement that the policy of the target must contain. */
 const statementFor = ({ target, prefix }: Fields): string =>
   JSON.stringify(
     {

@@ -9,7 +9,7 @@ import { element, parseXmlText, xmlText } from './xml-text.ts'
 
 export const documentKey = (bucket: string, kind: DocumentKind) => ['rules', bucket, kind] as const
 
-/** What was edited and not saved. It outlives the page, so that a look elsewhere loses nothing. */
+/** Unsaved edits. They outlive the page, so that a look elsewhere loses nothing. */
 export function useDraft(bucket: string, kind: DocumentKind) {
   const queries = useQueryClient()
   const queryKey = ['rule-draft', bucket, kind]

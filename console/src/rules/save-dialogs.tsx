@@ -1,4 +1,4 @@
-/** What is said before a change that takes something away, or that cannot be undone. */
+/** Warnings before a change that takes something away, or that cannot be undone. */
 import { Button, Stack, Text } from '@mantine/core'
 import type { UseMutationResult } from '@tanstack/react-query'
 import type { Bucket } from '../api/use-buckets.ts'

@@ -1,4 +1,4 @@
-/** What two readings of the metrics say about the time between them. */
+/** Rates and changes between two readings of the metrics. */
 import type { AdminApi } from '../api/admin-api.ts'
 
 export type Reading = AdminApi['GetMetricSamples']['output']

@@ -1,4 +1,4 @@
-/** What the server does on its own. */
+/** The tasks that the server carries out on its own. */
 import { Paper, Title } from '@mantine/core'
 import { countText, timeText } from '../format.ts'
 import { serverTexts } from '../texts/server.ts'

@@ -1,4 +1,4 @@
-/** What is stored, by account. */
+/** Stored objects and bytes, by account. */
 import { Skeleton, Text } from '@mantine/core'
 import type { AdminApi } from '../api/admin-api.ts'
 import { bytesText, countText, visibleText } from '../format.ts'

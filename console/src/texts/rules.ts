@@ -56,7 +56,7 @@ export const rulesTexts = {
   unsaved: 'There are changes that are not saved.',
   refusedRead: 'You may not read this',
   refusedWrite: 'You may look at this, but not change it.',
-  /** What each button does, and what that means. */
+  /** The effect of each button, in one sentence. */
   removal: {
     lifecycle: {
       button: 'Remove all rules',

@@ -72,7 +72,7 @@ export function verifyIdToken(token: string, keys: readonly IssuerKey[], expecte
   )
   if (fitting.length !== 1) throw new UnknownKey('The ID token is signed by a key that the issuer does not publish.')
   const isSigned = algorithm.verify(
-    createPublicKey({ key: fitting[0]!, format: 'jwk' }),
+    publicKeyOf(fitting[0]!),
     Buffer.from(`${head}.${body}`),
     Buffer.from(signature, 'base64url'),
   )
@@ -80,6 +80,14 @@ export function verifyIdToken(token: string, keys: readonly IssuerKey[], expecte
   const claims = jsonIn(body)
   checkClaims(claims, expected)
   return claims
+}
+
+function publicKeyOf(key: IssuerKey): KeyObject {
+  try {
+    return createPublicKey({ key, format: 'jwk' })
+  } catch {
+    throw new InvalidIdToken('The key that the issuer publishes for the ID token is malformed.')
+  }
 }
 
 function jsonIn(part: string): Claims {

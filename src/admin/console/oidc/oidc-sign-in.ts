@@ -62,7 +62,7 @@ export class OidcSignIn {
     return { url, cookie: oidcCookie(origin, id) }
   }
 
-  /** What the claim says: the account, or the account and the user, to act as. */
+  /** The claim: the account, or the account and the user, to act as. */
   async finish(
     message: IncomingMessage,
     origin: string,
