@@ -47,7 +47,10 @@ export const METRIC_FAMILIES = {
   holdfast_process_external_bytes: gauge('Memory of buffers outside the heap, by role of the process.'),
   holdfast_process_open_files: gauge('Open file descriptors, by role of the process.'),
   holdfast_processes: gauge('Processes, by role.'),
-  holdfast_event_loop_delay_seconds: gauge('Delay of the event loop since the last scrape; the worst process.', 'max'),
+  holdfast_event_loop_delay_seconds: gauge(
+    'Delay of the event loop in the last one to two minutes; the worst process.',
+    'max',
+  ),
   holdfast_worker_restarts_total: counter('Workers that exited unexpectedly and were replaced.'),
   holdfast_workers_unresponsive_total: counter('Workers that were killed because they did not respond.'),
   holdfast_worker_silence_seconds: gauge('Age of the oldest unanswered heartbeat of a worker.', 'max'),

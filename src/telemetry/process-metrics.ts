@@ -1,7 +1,9 @@
 /** Resource usage and event loop delay of a process. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Clock } from '../lib/clock.ts'
 import type { Disk } from '../lib/disk.ts'
 import { DELAY_INCLUDES_INTERVAL } from '../lib/runtime.ts'
+import { DELAY_WINDOW_MS, EventLoopDelay } from './event-loop-delay.ts'
 import { labelled, type Sample } from './families.ts'
 
 export type Role = 'server' | 'supervisor' | 'worker'
@@ -13,12 +15,24 @@ const PAUSE_SECONDS = DELAY_INCLUDES_INTERVAL ? RESOLUTION_MS / 1000 : 0
 export class ProcessMetrics {
   readonly #role: Role
   readonly #disk: Disk
-  readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  readonly #delay = new EventLoopDelay(this.#histogram)
+  readonly #clock: Clock
+  #cancelWindow: () => void = () => {}
 
-  constructor(role: Role, disk: Disk) {
+  constructor(role: Role, disk: Disk, clock: Clock) {
     this.#role = role
     this.#disk = disk
-    this.#delay.enable()
+    this.#clock = clock
+    this.#histogram.enable()
+    this.#beginWindow()
+  }
+
+  #beginWindow(): void {
+    this.#cancelWindow = this.#clock.after(DELAY_WINDOW_MS, () => {
+      this.#delay.rotate()
+      this.#beginWindow()
+    })
   }
 
   async samples(): Promise<Sample[]> {
@@ -47,19 +61,13 @@ export class ProcessMetrics {
       labelled({ role: this.#role, point }),
       seconds(value),
     ]
-    const isEmpty = this.#delay.max === 0
-    const out = isEmpty
-      ? []
-      : [
-          shown('0.5', this.#delay.percentile(50)),
-          shown('0.99', this.#delay.percentile(99)),
-          shown('max', this.#delay.max),
-        ]
-    this.#delay.reset()
-    return out
+    const points = this.#delay.points()
+    if (points === undefined) return []
+    return [shown('0.5', points.median), shown('0.99', points.percentile99), shown('max', points.max)]
   }
 
   stop(): void {
-    this.#delay.disable()
+    this.#cancelWindow()
+    this.#histogram.disable()
   }
 }
