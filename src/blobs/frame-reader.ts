@@ -1,7 +1,7 @@
 /**
- * Reads a range of one blob: whole frames in chunks of up to 512 KiB, prefetching the next chunk while the last one is
- * consumed, with every frame checked before its bytes are returned. Memory is bounded for any length and any number of
- * readers.
+ * Reads a range of one blob: whole frames in chunks of up to 512 KiB, with every frame checked before its bytes are
+ * returned. Chunks in the page cache are read one by one on the event loop, others by threads, the next one while the
+ * last one is consumed. Memory is bounded for any length and any number of readers.
  */
 import assert from 'node:assert/strict'
 import { EMPTY } from '../lib/bytes.ts'
@@ -58,6 +58,8 @@ class FrameReader {
   readonly #idSeed: number
   /** The requested payload bytes. */
   readonly #range: readonly [number, number]
+  /** False once a read went to a thread: the rest is probably not in the page cache either. */
+  isCached = true
 
   constructor(file: ReadableFile, id: BlobId, location: BlobLocation, range: readonly [number, number]) {
     this.#file = file
@@ -78,7 +80,10 @@ class FrameReader {
   async #apart(first: number, last: number): Promise<Chunk> {
     const head = Buffer.allocUnsafe(HEADER_BYTES)
     const filled = this.#fill([head], 0, head.length)
-    const [chunk] = await Promise.all([first < last ? this.chunk(first, last) : NO_FRAMES, filled])
+    const chunk = first < last ? this.chunk(first, last) : NO_FRAMES
+    // The caller closes the file after an error, so neither read may outlast the other.
+    await Promise.allSettled([filled, chunk])
+    await filled
     this.#checkHead(head)
     return chunk
   }
@@ -142,9 +147,9 @@ class FrameReader {
 
   #fill(pieces: readonly Buffer[], start: number, bytes: number): MaybePromise<void> {
     const at = this.#location.offset + start
-    // For a solo file, a thread reads ahead while this one sends.
-    const soon = this.#kind === 'packed' ? this.#file.readCached?.(pieces, at) : undefined
+    const soon = this.isCached ? this.#file.readCached?.(pieces, at) : undefined
     const got = soon ?? this.#file.read(pieces, at)
+    if (got instanceof Promise) this.isCached = false
     return got instanceof Promise ? got.then(count => this.#checkFilled(count, bytes)) : this.#checkFilled(got, bytes)
   }
 
@@ -208,6 +213,9 @@ export interface FrameSource {
   release(): void
 }
 
+/** Lets the event loop serve other requests. */
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
 /** The promise is awaited later; until then a rejection must not count as unhandled. */
 function inTheBackground(chunk: Promise<Chunk>): Promise<Chunk> {
   chunk.catch(() => {})
@@ -232,11 +240,17 @@ export async function* readFrames(
     ahead = reader.open(first, upTo(first))
     while (ahead !== undefined) {
       const chunk: Chunk = await ahead
-      ahead = chunk.last < last ? inTheBackground(reader.chunk(chunk.last, upTo(chunk.last))) : undefined
+      const rest = chunk.last < last ? () => reader.chunk(chunk.last, upTo(chunk.last)) : undefined
+      ahead = rest === undefined || reader.isCached ? undefined : inTheBackground(rest())
       const sound = reader.soundFrames(chunk)
       if (sound > 0) yield reader.bytesOf(chunk, sound)
       const damaged = chunk.first + sound
       if (damaged < chunk.last) throw damagedFrame(id, damaged)
+      if (rest !== undefined && ahead === undefined) {
+        // Neither the read nor a fast client makes this stream wait.
+        await turn()
+        ahead = rest()
+      }
     }
   } finally {
     readers--

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { CHUNK_BYTES, returnChunk, takeChunk } from './chunk-pool.ts'
 import { REPORTS_WRITTEN_BYTES } from './runtime.ts'
 
@@ -21,4 +22,36 @@ test('buffers from elsewhere are ignored, and short or long ones are not pooled'
   assert.deepEqual([short.length, long.length], [1000, CHUNK_BYTES + 1])
   for (const buffer of [foreign, short, long]) returnChunk(buffer)
   assert(![foreign.buffer, short.buffer, long.buffer].includes(takeChunk(CHUNK_BYTES).buffer))
+})
+
+test('a chunk serves shorter requests of its size and none of another', () => {
+  const first = takeChunk(50_000)
+  returnChunk(first)
+  assert.notEqual(takeChunk(32_768).buffer, first.buffer)
+  assert.notEqual(takeChunk(65_537).buffer, first.buffer)
+  assert.equal(takeChunk(65_536).buffer === first.buffer, REPORTS_WRITTEN_BYTES)
+})
+
+test('no memory is handed out twice before it is returned', () => {
+  const step = fc.oneof(
+    fc.record({ take: fc.integer({ min: 1, max: CHUNK_BYTES + 1 }) }),
+    fc.record({ giveBack: fc.nat(50) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100 }), steps => {
+      const taken: Buffer[] = []
+      for (const now of steps) {
+        if ('take' in now) {
+          const chunk = takeChunk(now.take)
+          assert.equal(chunk.length, now.take)
+          assert(taken.every(other => other.buffer !== chunk.buffer))
+          taken.push(chunk)
+        } else {
+          const [chunk] = taken.splice(now.giveBack, 1)
+          if (chunk !== undefined) returnChunk(chunk)
+        }
+      }
+      for (const chunk of taken) returnChunk(chunk)
+    }),
+  )
 })

@@ -30,7 +30,12 @@ const SMALL_OBJECTS = 12
 const smallBytes = (object: number): number => 4096 - 250 * object
 const small = Array.from({ length: SMALL_OBJECTS }, (_, n) => contentOf(OBJECTS + n, smallBytes(n)))
 
-const contents = [...large, ...small]
+/** Stored in volumes, and read before the response starts. */
+const MEDIUM_OBJECTS = 12
+const mediumBytes = (object: number): number => 128 * 1024 - 10_500 * object
+const medium = Array.from({ length: MEDIUM_OBJECTS }, (_, n) => contentOf(OBJECTS + SMALL_OBJECTS + n, mediumBytes(n)))
+
+const contents = [...large, ...small, ...medium]
 
 interface Wanted {
   readonly object: number
@@ -69,6 +74,20 @@ function mannerOfSmall(n: number): Manner {
     wanted,
     leavesAt: n % 6 === 5 ? 30_000 : Number.POSITIVE_INFINITY,
     looksAwayAfter: n % 5 === 2 ? 3_000 : 2e9,
+  }
+}
+
+/** The same with objects whose buffers are reused. */
+function mannerOfMedium(n: number): Manner {
+  const wanted = Array.from({ length: 40 }, (_, m): Wanted => {
+    const object = (n * 5 + m * 7) % MEDIUM_OBJECTS
+    const start = m % 3 === 0 ? 0 : m * 10
+    return { object: OBJECTS + SMALL_OBJECTS + object, start, end: mediumBytes(object) - (m % 4 === 1 ? n : 0) }
+  })
+  return {
+    wanted,
+    leavesAt: n % 6 === 5 ? 300_000 : Number.POSITIVE_INFINITY,
+    looksAwayAfter: n % 5 === 2 ? 30_000 : 2e9,
   }
 }
 
@@ -152,7 +171,11 @@ async function mixed({ svc, parts: { store } }: Served, secure: boolean): Promis
     await store.objects.put({ bucket: BUCKET, key: String(object), owner, body: [body], ...sealed })
   }
   // Only the on-disk engine returns small objects in buffers of its own.
-  const manners = Array.from({ length: CLIENTS }, (_, n) => (secure ? [mannerOf(n)] : [mannerOf(n), mannerOfSmall(n)]))
+  const manners = Array.from({ length: CLIENTS }, (_, n) => [
+    mannerOf(n),
+    mannerOfMedium(n),
+    ...(secure ? [] : [mannerOfSmall(n)]),
+  ])
   await Promise.all(manners.flat().map(manner => download(svc, manner, secure)))
 }
 
