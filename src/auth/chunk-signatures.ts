@@ -4,6 +4,7 @@
  */
 import { createHash, type Hash } from 'node:crypto'
 import { BodyDigest } from '../digest/body-digest.ts'
+import { oneShotHash } from '../digest/one-shot-hash.ts'
 import { Fault } from '../model/faults.ts'
 import type { Scheme } from './schemes.ts'
 import { EMPTY_SHA256, hmac, type SigningKey, sameSignature, sha256Hex } from './signing.ts'
@@ -22,14 +23,15 @@ const LOOP_BYTES_MAX = 256 * 1024
 
 interface Chunk {
   readonly provided: string
-  readonly hash: Hash | BodyDigest | undefined
+  readonly size: number
+  /** In hexadecimal digits, where the data came in one piece or is empty. */
+  digest: string | undefined
+  /** Of data in several pieces. */
+  hash: Hash | undefined
+  /** Of a chunk that is hashed beside the event loop. */
+  readonly beside: BodyDigest | undefined
   left: number
   isWhole: boolean
-}
-
-const hashFor = (size: number): Chunk['hash'] => {
-  if (size === 0) return undefined
-  return size > LOOP_BYTES_MAX ? new BodyDigest('sha256') : createHash('sha256')
 }
 
 export class ChunkSignatures {
@@ -44,7 +46,10 @@ export class ChunkSignatures {
   }
 
   begin(provided: string, size: number): void {
-    this.#chunks.push({ provided, hash: hashFor(size), left: size, isWhole: size === 0 })
+    const isWhole = size === 0
+    const digest = isWhole ? EMPTY_SHA256 : undefined
+    const beside = size > LOOP_BYTES_MAX ? new BodyDigest('sha256') : undefined
+    this.#chunks.push({ provided, size, digest, hash: undefined, beside, left: size, isWhole })
   }
 
   /** The last chunk is complete. */
@@ -52,27 +57,43 @@ export class ChunkSignatures {
     this.#chunks.at(-1)!.isWhole = true
   }
 
-  /** Hashes data in order. Throws a fault when a completed chunk does not match its signature. */
-  async take(data: Buffer): Promise<void> {
-    for (let at = 0; at < data.length; ) {
-      await this.settle()
-      const chunk = this.#chunks[0]!
-      const piece = data.subarray(at, at + chunk.left)
-      const hashing = chunk.hash!.update(piece)
-      if (hashing instanceof Promise) await hashing
-      chunk.left -= piece.length
-      at += piece.length
-    }
+  /**
+   * Hashes data in order, of one chunk in each call. Throws a fault, or rejects with it, when a completed chunk does
+   * not match its signature. A promise that is returned must be awaited before the next call.
+   */
+  take(data: Buffer): Promise<void> | undefined {
+    const settling = this.settle()
+    if (settling !== undefined) return settling.then(() => this.take(data))
+    const chunk = this.#chunks[0]!
+    chunk.left -= data.length
+    if (chunk.beside !== undefined) return this.#takeBeside(chunk.beside, data)
+    if (data.length === chunk.size) chunk.digest = oneShotHash('sha256', data, 'hex')
+    else chunk.hash = (chunk.hash ?? createHash('sha256')).update(data)
+    return this.settle()
+  }
+
+  async #takeBeside(digest: BodyDigest, data: Buffer): Promise<void> {
+    await digest.update(data)
     await this.settle()
   }
 
   /** Checks the signatures of all complete chunks. */
-  async settle(): Promise<void> {
+  settle(): Promise<void> | undefined {
     for (let chunk = this.#chunks[0]; chunk?.isWhole === true && chunk.left === 0; chunk = this.#chunks[0]) {
-      const digest = chunk.hash === undefined ? EMPTY_SHA256 : (await chunk.hash.digest()).toString('hex')
-      this.#check(this.#chain.scheme.chunkAlgorithm, `${EMPTY_SHA256}\n${digest}`, chunk.provided)
-      this.#chunks.shift()
+      if (chunk.beside !== undefined) return this.#settleBeside(chunk, chunk.beside)
+      this.#checkChunk(chunk, chunk.digest ?? chunk.hash!.digest('hex'))
     }
+    return undefined
+  }
+
+  async #settleBeside(chunk: Chunk, digest: BodyDigest): Promise<void> {
+    this.#checkChunk(chunk, (await digest.digest()).toString('hex'))
+    await this.settle()
+  }
+
+  #checkChunk({ provided }: Chunk, digest: string): void {
+    this.#check(this.#chain.scheme.chunkAlgorithm, `${EMPTY_SHA256}\n${digest}`, provided)
+    this.#chunks.shift()
   }
 
   checkTrailers(signedText: string, provided: string): void {
@@ -81,7 +102,7 @@ export class ChunkSignatures {
 
   /** Releases the digests of chunks that will not be checked. */
   abandon(): void {
-    for (const { hash } of this.#chunks) if (hash instanceof BodyDigest) hash.abandon()
+    for (const { beside } of this.#chunks) beside?.abandon()
   }
 
   #check(algorithm: string, digests: string, provided: string): void {

@@ -25,27 +25,21 @@ const LF = 0x0a
 const UNSIGNED_LINE = /^([0-9a-fA-F]{1,16})$/
 const SIGNED_LINE = /^([0-9a-fA-F]{1,16});chunk-signature=(.*)$/
 
-export function decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule): AsyncIterable<Buffer> {
+/** Awaits only promises: most chunks are hashed at once, and a tick for each step would add up. */
+export async function* decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule): AsyncGenerator<Buffer, void> {
   const decoder = new ChunkDecoder(rule)
-  return checkedData(dataOf(body, decoder), decoder)
-}
-
-async function* dataOf(body: AsyncIterable<Buffer>, decoder: ChunkDecoder): AsyncGenerator<Buffer, void> {
-  for await (const piece of body) {
-    yield* decoder.take(piece)
-    if (decoder.failure !== undefined) throw decoder.failure
-    await decoder.signatures?.settle()
-  }
-}
-
-async function* checkedData(data: AsyncIterable<Buffer>, decoder: ChunkDecoder): AsyncGenerator<Buffer, void> {
   const { signatures } = decoder
   try {
-    for await (const piece of data) {
-      await signatures?.take(piece)
-      yield piece
+    for await (const piece of body) {
+      for (const data of decoder.take(piece)) {
+        const hashing = signatures?.take(data)
+        if (hashing !== undefined) await hashing
+        yield data
+      }
+      if (decoder.failure !== undefined) throw decoder.failure
+      const settling = signatures?.settle()
+      if (settling !== undefined) await settling
     }
-    await signatures?.settle()
     decoder.end()
   } catch (error) {
     // A bad signature of earlier data takes precedence over the malformed chunk after it.

@@ -8,7 +8,7 @@ import type { Credential } from '../model/caller.ts'
 import { Fault, type FaultDetails } from '../model/faults.ts'
 import type { Authentication } from './authentication.ts'
 import { authFault } from './refusal.ts'
-import { type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
+import { SCHEMES, type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
 import {
   basicTimestamp,
   canonicalPairs,
@@ -224,17 +224,41 @@ function expiresSeconds(text: string, name: string): number {
   return seconds
 }
 
+/** Parameters of a presigned URL, without the prefix of their scheme. */
+const QUERY_WORDS = [
+  'Algorithm',
+  'Credential',
+  'Date',
+  'Expires',
+  'SignedHeaders',
+  'Signature',
+  'Content-Sha256',
+  'Security-Token',
+] as const
+type QueryWord = (typeof QUERY_WORDS)[number]
+
+const queryNames = ({ queryPrefix }: Scheme): Readonly<Record<QueryWord, string>> =>
+  Object.fromEntries(QUERY_WORDS.map(word => [word, queryPrefix + word])) as Record<QueryWord, string>
+
+const QUERY_NAMES = { svc: queryNames(SCHEMES.svc), s3: queryNames(SCHEMES.s3) }
+
 export function parseQuerySignature(
   pairs: readonly QueryPair[],
   fields: HeaderFields,
   scheme: Scheme,
 ): ParsedSignature {
-  const find = (word: string): string | undefined => {
-    const found = pairs.filter(({ name }) => name === scheme.queryPrefix + word)
-    if (found.length > 1) throw queryMalformed(`${scheme.queryPrefix}${word} must not be specified more than once`)
-    return found[0] === undefined ? undefined : decodeCanonical(found[0].value)
+  const names = QUERY_NAMES[scheme.name]
+  const find = (word: QueryWord): string | undefined => {
+    const wanted = names[word]
+    let found: QueryPair | undefined
+    for (const pair of pairs) {
+      if (pair.name !== wanted) continue
+      if (found !== undefined) throw queryMalformed(`${wanted} must not be specified more than once`)
+      found = pair
+    }
+    return found && decodeCanonical(found.value)
   }
-  const take = (word: string): string => {
+  const take = (word: QueryWord): string => {
     const value = find(word)
     if (value !== undefined) return value
     const x = scheme.queryPrefix

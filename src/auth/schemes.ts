@@ -86,13 +86,13 @@ const ESCAPED_LETTER = /%(2[dD]|[46][1-9a-fA-F]|[57][0-9aA])/g
 
 /** Unescapes letters in parameter names: a signature is the same for all spellings. */
 function withPlainNames(query: string): string {
-  if (!ESCAPED_NAME.test(query)) return query
   const plain = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16))
   return query.replace(EACH_NAME, name => name.replace(ESCAPED_LETTER, plain))
 }
 
 /** Whether a query has any part of a signature of this scheme. */
-export const isSignedIn = (query: string, { queryMarks }: Scheme): boolean => queryMarks.test(withPlainNames(query))
+export const isSignedIn = (query: string, { queryMarks }: Scheme): boolean =>
+  queryMarks.test(query) || (ESCAPED_NAME.test(query) && queryMarks.test(withPlainNames(query)))
 
 /** The scheme of a request's signature; undefined when it has none or an unknown one. */
 export function schemeNamedBy(request: RawRequest): Scheme | undefined {

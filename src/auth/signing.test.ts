@@ -114,6 +114,17 @@ test('any query comes out the same, however it was encoded', () => {
   )
 })
 
+test('query: each byte has one canonical spelling, whichever way it was escaped', () => {
+  for (let byte = 1; byte < 256; byte++) {
+    const [character, hex] = [String.fromCharCode(byte), byte.toString(16).padStart(2, '0')]
+    const canonical = /[A-Za-z0-9\-._~]/.test(character) ? character : `%${hex.toUpperCase()}`
+    for (const sent of [`%${hex}`, `%${hex.toUpperCase()}`]) {
+      assert.deepEqual(canonicalPairs(`a=${sent}`), [{ name: 'a', value: canonical }])
+    }
+    assert.equal(decodeCanonical(canonical), character)
+  }
+})
+
 test('headers: trimmed, inner runs of space and tab single, repeated names joined in order', () => {
   const fields = canonicalFields(
     request('/', [

@@ -45,13 +45,15 @@ export function canonicalFields(request: RawRequest): HeaderFields {
 }
 
 const UNRESERVED = /^[A-Za-z0-9\-._~]*$/
+/** Unreserved characters, and escapes in upper case of all other bytes. */
+const CANONICAL = /^(?:[A-Za-z0-9\-._~]|%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|[46]0|5[B-E]|7[BCDF]))*$/
 const ESCAPED_OR_RESERVED = /%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~]/g
 
 const hexByte = (byte: number): string => `%${byte < 16 ? '0' : ''}${byte.toString(16).toUpperCase()}`
 
 /** Decodes once and encodes canonically. A plus stays a plus; a percent sign that starts no escape is literal. */
 function reencode(text: string): string {
-  if (UNRESERVED.test(text)) return text
+  if (CANONICAL.test(text)) return text
   return text.replace(ESCAPED_OR_RESERVED, (found, hex: string | undefined) => {
     const byte = hex === undefined ? found.charCodeAt(0) : Number.parseInt(hex, 16)
     const character = String.fromCharCode(byte)
@@ -59,8 +61,12 @@ function reencode(text: string): string {
   })
 }
 
+const ESCAPE_BEYOND_ASCII = /%[89A-F]/
+
 /** Undoes `reencode`. */
 export function decodeCanonical(text: string): string {
+  if (!text.includes('%')) return text
+  if (!ESCAPE_BEYOND_ASCII.test(text)) return decodeURIComponent(text)
   return text.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 

@@ -7,7 +7,7 @@ import { canBeHeader, headerText, headerValues, type RawRequest, splitTarget, tr
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/context.ts'
 import { isBucketName } from '../rules/naming.ts'
-import { type Dialect, neutralName, neutralNameSent, neutralValue } from './dialect.ts'
+import { type Dialect, neutralNameSent, neutralValue, ownNameSent } from './dialect.ts'
 
 export interface Address {
   /** Both are empty for the service itself; the key is empty for a bucket. */
@@ -19,15 +19,17 @@ export interface Address {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const ESCAPE = /%([0-9a-fA-F]{2})|%/g
+const BEYOND_ASCII = /[\x80-\xff]/
 
 /** Percent-decodes one part of a target; a result that is not UTF-8, or contains a zero byte, is refused. */
 export function decodeTarget(text: string): string {
-  if (!text.includes('%') && !/[\x80-\xff]/.test(text)) return text
+  if (!text.includes('%') && !BEYOND_ASCII.test(text)) return text
   const bytes = text.replace(ESCAPE, (_, hex?: string) => {
     const code = hex === undefined ? 0 : Number.parseInt(hex, 16)
     if (code === 0) throw new Fault('InvalidURI')
     return String.fromCharCode(code)
   })
+  if (!BEYOND_ASCII.test(bytes)) return bytes
   try {
     return utf8.decode(Buffer.from(bytes, 'latin1'))
   } catch {
@@ -152,14 +154,12 @@ export class DecodedRequest implements RequestView {
    * metadata, ACLs, holds and copy sources. They count as sent headers.
    */
   #takeFromLink(): void {
-    const { prefix, scheme } = this.#dialect
+    const { scheme } = this.#dialect
     for (const [sent, text] of this.#query) {
-      const wire = sent.toLowerCase()
-      if (!wire.startsWith(prefix)) continue
-      const name = neutralName(this.#dialect, wire)
-      if (OF_THE_SIGNATURE.has(name) || ABOUT_THE_BODY.test(name)) continue
+      const name = ownNameSent(this.#dialect, sent)
+      if (name === undefined || OF_THE_SIGNATURE.has(name) || ABOUT_THE_BODY.test(name)) continue
       const refuse = (reason: string): never => {
-        throw new Fault('InvalidArgument', { ArgumentName: wire, reason })
+        throw new Fault('InvalidArgument', { ArgumentName: sent.toLowerCase(), reason })
       }
       if (CUSTOMER_KEY.test(name)) refuse('A customer key must be sent in headers: URLs are kept in logs.')
       const bytes = Buffer.from(text, 'utf8').toString('latin1')

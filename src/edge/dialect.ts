@@ -147,7 +147,7 @@ export function wireName(dialect: Dialect, name: string): string {
 }
 
 /** R2. The neutral name of a header on the wire, given in lower case. */
-export function neutralName({ prefix, odd }: Dialect, name: string): string {
+function neutralName({ prefix, odd }: Dialect, name: string): string {
   if (!name.startsWith(prefix)) return name
   for (const [neutral, wire] of odd) if (wire === name) return `:${neutral}`
   const neutral = name.slice(prefix.length)
@@ -183,6 +183,12 @@ function nameSent(sent: string): SentName {
 
 /** The neutral name of a header as sent. */
 export const neutralNameSent = (dialect: Dialect, sent: string): string => nameSent(sent)[dialect.name]
+
+/** The same of a header of this dialect; undefined for any other header. */
+export function ownNameSent(dialect: Dialect, sent: string): string | undefined {
+  const known = nameSent(sent)
+  return known.spoken === dialect ? known[dialect.name] : undefined
+}
 
 /** A header's value on the wire. */
 export const wireValue = (dialect: Dialect, name: string, value: string): string =>
