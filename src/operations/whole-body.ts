@@ -22,19 +22,20 @@ export async function wholeBody(
 ): Promise<Buffer> {
   checkIntegrityHeaders(ctx)
   const claims = integrityChecks(ctx.request, ctx.body)
-  const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
-  if ((ctx.body.length ?? 0) > bytesMax) throw tooLong
+  const tooLong = (): Fault => new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
+  if ((ctx.body.length ?? 0) > bytesMax) throw tooLong()
   ctx.body.reserveMemory(ctx.body.length ?? bytesMax)
   const chunks: Buffer[] = []
   let size = 0
   try {
     for await (const chunk of ctx.body.stream) {
       size += chunk.length
-      if (size > bytesMax) throw tooLong
+      if (size > bytesMax) throw tooLong()
       chunks.push(chunk)
-      await claims.update(chunk)
+      const hashing = claims.update(chunk)
+      if (hashing !== undefined) await hashing
     }
-    const body = Buffer.concat(chunks)
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
     const bySignature = proof === 'signed hash' && ctx.behavior.signedHashProves && ctx.body.hashSigned
     if (proof !== 'none' && size > 0 && !claims.proven && !bySignature) {
       const reason = `Missing required header for this request: Content-MD5 OR ${headerName('checksum-')}*`

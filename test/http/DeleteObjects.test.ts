@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import type { XmlNode } from '../../src/lib/xml.ts'
 import {
   document,
@@ -12,6 +13,7 @@ import {
   text,
   versionedBucket,
 } from './actions.ts'
+import { BYPASS, DAY, hold, ok, retain } from './lock-requests.ts'
 import { type Client, inBoth, makeBucket, OTHER, READER, type Received, type Who } from './server.ts'
 
 interface Wanted {
@@ -197,3 +199,72 @@ inBoth('P12 DeleteObjects: a bypass on a bucket without object lock is ignored',
   const one = await client.send({ method: 'DELETE', bucket, path: '/k', headers: bypass })
   assert.equal(outcome(one), '400 InvalidArgument')
 })
+
+/** A request for one key, and the object that it meets. */
+const single = fc.record({
+  bucket: fc.constantFrom('plain', 'versioned', 'locked', 'locked'),
+  object: fc.constantFrom('missing', 'free', 'held', 'governed', 'compliant'),
+  names: fc.constantFrom('key', 'version', 'version', 'no version'),
+  etag: fc.constantFrom(undefined, undefined, '"5d41402abc4b2a76b9719d911017c592"', '"no"'),
+  quiet: fc.boolean(),
+  bypass: fc.boolean(),
+  as: fc.constantFrom(undefined, undefined, OTHER),
+})
+type Single = typeof single extends fc.Arbitrary<infer T> ? T : never
+
+/** The requests that a lock decides. */
+const DECISIVE = (['held', 'governed', 'compliant'] as const).flatMap(object =>
+  [true, false].map((bypass): [Single] => [
+    { bucket: 'locked', object, names: 'version', etag: undefined, quiet: bypass, bypass, as: undefined },
+  ]),
+)
+
+/** Creates the object in a bucket, and returns the id of its version. */
+async function prepare(client: Client, bucket: string, key: string, { object }: Single): Promise<string | undefined> {
+  if (object === 'missing') return undefined
+  const id = await put(client, bucket, `/${key}`, 'hello')
+  const until = Date.now() + DAY
+  if (!bucket.startsWith('locked')) return id
+  if (object === 'held') await ok(hold(client, bucket, `/${key}`, 'ON'))
+  if (object === 'governed') await ok(retain(client, bucket, `/${key}`, 'GOVERNANCE', until))
+  if (object === 'compliant') await ok(retain(client, bucket, `/${key}`, 'COMPLIANCE', until))
+  return id
+}
+
+/** Ids and times differ from one bucket to the other. */
+const comparable = (answer: Received): string =>
+  answer.body
+    .toString()
+    .replace(/<(Deleted|Error)><Key>absent.*?<\/\1>/, '')
+    .replace(/[0-9a-f]{32}(?=<\/(Delete)?(Marker)?VersionId>)/g, 'id')
+    .replace(/<(Name|LastModified)>[^<]*/g, '<$1>')
+
+inBoth(
+  'P3 DeleteObjects: a batch of one key answers and acts as a larger batch does for it',
+  async (client, served) => {
+    const { parts } = served
+    for (const one of ['alone', 'beside']) {
+      await makeBucket(client, `plain-${one}`)
+      await versionedBucket(client, parts, `versioned-${one}`)
+      await lockBucket(client, `locked-${one}`)
+    }
+    let runs = 0
+    const property = fc.asyncProperty(single, async request => {
+      const key = `key${++runs}`
+      const answers = ['alone', 'beside'].map(async one => {
+        const bucket = `${request.bucket}-${one}`
+        const id = await prepare(client, bucket, key, request)
+        const versionId = { key: undefined, version: id ?? 'null', 'no version': 'f'.repeat(32) }[request.names]
+        const wanted = { key, versionId, ...(request.etag === undefined ? {} : { etag: request.etag }) }
+        const all = one === 'alone' ? [wanted] : [wanted, { key: `absent${runs}` }]
+        const headers = request.bypass ? BYPASS : []
+        const answer = await removeAll(client, bucket, batch(all, request.quiet), headers, request.as)
+        const left = await client.send({ method: 'GET', bucket, path: `/?versions&prefix=${key}` })
+        return [answer.status, comparable(answer), comparable(left)]
+      })
+      const [alone, beside] = await Promise.all(answers)
+      assert.deepEqual(alone, beside)
+    })
+    await fc.assert(property, { numRuns: 60, examples: DECISIVE })
+  },
+)

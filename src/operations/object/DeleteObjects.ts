@@ -73,6 +73,7 @@ async function remove(ctx: OperationContext, wanted: Wanted, asksBypass: boolean
 }
 
 async function removeAll(ctx: OperationContext, wanted: readonly Wanted[], asksBypass: boolean): Promise<Outcome[]> {
+  if (wanted.length === 1) return [await remove(ctx, wanted[0]!, asksBypass)]
   const outcomes: Outcome[] = []
   let next = 0
   const run = async (): Promise<void> => {

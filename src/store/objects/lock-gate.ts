@@ -3,6 +3,7 @@
  * same transaction; a lock that a request sets, and an operation that a lock refuses, are recorded in the ledger. No
  * path (delete, batch delete, overwrite of a null version, lifecycle, maintenance) and no race can bypass a hold.
  */
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import type { Content } from '../../model/content.ts'
 import { Fault } from '../../model/faults.ts'
@@ -48,6 +49,10 @@ export const NO_BYPASS: RemovalRights = { bypass: false }
 export const lockedFault = (refusal: LockReason, version: Version): Fault =>
   new Fault('AccessDenied', { reason: PROTECTED, lock: refusal, VersionId: version.id })
 
+/** The time that decides whether this lock is in force. Only retention depends on it. */
+export const timeForLock = (context: StoreContext, { retention }: Lock): MaybePromise<number> =>
+  retention === undefined ? 0 : context.lockClock.now()
+
 export async function removeVersion(
   context: StoreContext,
   tx: Transaction,
@@ -56,9 +61,7 @@ export async function removeVersion(
   rights: RemovalRights,
 ): Promise<void> {
   const { lock } = target.version
-  // Only retention depends on the time.
-  const time = lock.retention === undefined ? 0 : await context.lockClock.now()
-  const refusal = mayRemove(lock, time, rights.bypass)
+  const refusal = mayRemove(lock, await timeForLock(context, lock), rights.bypass)
   if (refusal !== undefined) throw lockedFault(refusal, target.version)
   dropReferences(context, tx, target.version.content)
   tx.remove(target.entry.key)

@@ -38,6 +38,7 @@ import {
   NO_BYPASS,
   type RemovalRights,
   recordRefusal,
+  timeForLock,
   transactRecordingLock,
 } from './lock-gate.ts'
 import { ObjectHandle } from './object-handle.ts'
@@ -203,7 +204,7 @@ export class Objects {
     if (request.versionId !== undefined || bucket.versioning === 'off') {
       if (target === undefined) return { marker: undefined, removed: undefined }
       const { id, lock } = target.version
-      const isBypassed = mayRemove(lock, await context.lockClock.now(), false) !== undefined
+      const isBypassed = mayRemove(lock, await timeForLock(context, lock), false) !== undefined
       await unlinkVersion(context, tx, head, target, rights)
       if (isBypassed) note({ what: 'removed', key, versionId: id, before: lockForLedger(lock), bypass: true })
       return { marker: undefined, removed: target.version }
