@@ -26,10 +26,10 @@ import { ConsoleAddress, type ConsoleSettings } from './console/console-address.
 import { type ConsoleFiles, ConsolePages } from './console/console-pages.ts'
 import { credentialNamed } from './console/oidc/named-credential.ts'
 import type { OidcSignIn } from './console/oidc/oidc-sign-in.ts'
-import type { ConsoleSession, Sessions } from './console/sessions.ts'
+import type { ConsoleSession, Sessions, SignedInPerson } from './console/sessions.ts'
 import { FailedAttempts } from './failed-attempts.ts'
-import { decodeInput } from './input.ts'
 import { openApi } from './openapi.ts'
+import { bytesOf, inputOf, rawRequest } from './request-input.ts'
 import {
   type AdminCaller,
   type AdminContext,
@@ -46,7 +46,6 @@ import { SignOut, sessionShown } from './routes/session.ts'
 import { type ScrapeAccess, scrapeExtent } from './scraper.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
-const BODY_BYTES_MAX = 2 ** 20
 const HTTP_OPTIONS = { maxHeaderSize: 16 * 1024, headersTimeout: 30_000, requestTimeout: 60_000 } as const
 
 export interface AdminServerParts {
@@ -88,8 +87,16 @@ interface RequestLogFields {
   readonly requestId: string
   route: string
   caller: string | undefined
+  person?: SignedInPerson | undefined
   /** The cookie that the response sets. */
   cookie?: string
+}
+
+interface SignInRequest {
+  readonly route: Route
+  readonly origin: string
+  readonly input: Readonly<Record<string, unknown>>
+  readonly known: RequestLogFields
 }
 
 interface Authenticated {
@@ -213,6 +220,7 @@ export class AdminServer {
     const identities = await this.#parts.directory.now()
     const { body, ...authenticated } = await this.#authenticate(message, request, identities, found)
     known.caller = authenticated.caller.accessKey
+    known.person = authenticated.session?.person
     const input = await inputOf(found, request, body, message)
     const ctx = this.#context(authenticated, identities, known.requestId)
     const { route } = found
@@ -237,12 +245,12 @@ export class AdminServer {
     }
     if (route === GetSignInOptions) return { status, answer: oidc ? { oidc: { name: oidc.settings.name } } : {} }
     if (route === BeginOidcSignIn) {
-      const { url, cookie } = await configured(oidc).begin(origin)
+      const { url, cookie } = await configured(oidc).begin(message, origin)
       known.cookie = cookie
       return { status, answer: { url } }
     }
     const identities = await this.#parts.directory.now()
-    const begun = await this.#beginSession(message, identities, { route, origin, input })
+    const begun = await this.#beginSession(message, identities, { route, origin, input, known })
     const { token, cookie, ...signedIn } = begun
     known.caller = signedIn.caller.accessKey
     known.cookie = cookie
@@ -254,15 +262,16 @@ export class AdminServer {
   async #beginSession(
     message: IncomingMessage,
     identities: AdminContext['identities'],
-    { route, origin, input }: { route: Route; origin: string; input: Readonly<Record<string, unknown>> },
+    { route, origin, input, known }: SignInRequest,
   ): Promise<BegunSession> {
     if (route !== FinishOidcSignIn) {
       const given = { accessKey: String(input.accessKey), secretKey: String(input.secretKey) }
       return this.#console.signIn(message, identities, given)
     }
     const returned = { code: String(input.code), state: String(input.state) }
-    const name = await configured(this.#parts.oidc).finish(message, origin, returned)
-    return this.#console.begin(message, await credentialNamed(name, this.#accounts, identities))
+    const { name, person } = await configured(this.#parts.oidc).finish(message, origin, returned)
+    known.person = person
+    return this.#console.begin(message, await credentialNamed(name, this.#accounts, identities), person)
   }
 
   /** By the session of the console's page, or by a signature. */
@@ -321,12 +330,21 @@ export class AdminServer {
   }
 
   #record(
-    { requestId, route, caller }: RequestLogFields,
+    { requestId, route, caller, person }: RequestLogFields,
     answer: Pick<AdminEvent, 'status' | 'code' | 'message'>,
     { socket, url = '', method = '' }: IncomingMessage,
   ): void {
     const { path } = splitTarget(url)
-    this.#parts.record({ requestId, method, route, path, caller, ...answer, remoteAddress: socket.remoteAddress })
+    this.#parts.record({
+      requestId,
+      method,
+      route,
+      path,
+      caller,
+      person,
+      ...answer,
+      remoteAddress: socket.remoteAddress,
+    })
   }
 
   #asFault(error: unknown, requestId: string): Fault {
@@ -344,47 +362,4 @@ function configured(oidc: OidcSignIn | undefined): OidcSignIn {
 async function startStream(answer: unknown, message: IncomingMessage): Promise<StartedResponse | undefined> {
   if (isLineStream(answer)) return beginResponse(answer.contentType, answer.lines, message)
   return isByteStream(answer) ? beginResponse(answer.contentType, answer.bytes, message) : undefined
-}
-
-function rawRequest(message: IncomingMessage): RawRequest {
-  const headers: [string, string][] = []
-  const { rawHeaders } = message
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) headers.push([rawHeaders[i]!, rawHeaders[i + 1]!])
-  return { method: message.method ?? '', target: message.url ?? '', headers }
-}
-
-const bytesOf = (message: IncomingMessage): AsyncIterable<Buffer> => ({
-  [Symbol.asyncIterator]: () => message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>,
-})
-
-async function inputOf(
-  { route, path }: RouteMatch,
-  request: RawRequest,
-  body: AsyncIterable<Buffer>,
-  message: IncomingMessage,
-): Promise<Record<string, unknown>> {
-  if (Number(message.headers['content-length'] ?? 0) > BODY_BYTES_MAX) throw new Fault('EntityTooLarge')
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > BODY_BYTES_MAX) throw new Fault('EntityTooLarge')
-    chunks.push(chunk)
-  }
-  const query = new Map(new URLSearchParams(splitTarget(request.target).query))
-  return decodeInput(route.input, { path, query, body: size === 0 ? {} : jsonObject(Buffer.concat(chunks)) })
-}
-
-function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    // The parser's own message quotes its input, which may contain a secret.
-    throw new Fault('InvalidArgument', { reason: 'The body is not valid JSON.' })
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new Fault('InvalidArgument', { reason: 'The body is not a JSON object.' })
-  }
-  return parsed as Readonly<Record<string, unknown>>
 }

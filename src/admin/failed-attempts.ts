@@ -50,6 +50,11 @@ class FailureCounts {
     this.#counts.set(name, { count: 1, since: this.#clock.now() })
     return 1
   }
+
+  remove(name: string): void {
+    const found = this.#counts.get(name)
+    if (found !== undefined && found.count > 0) found.count--
+  }
 }
 
 /** The key that a request claims. Unknown keys are counted apart, so that they cannot evict real ones. */
@@ -87,6 +92,11 @@ export class FailedAttempts {
 
   recordFailure(address: string): void {
     this.#addresses.add(address)
+  }
+
+  /** For an attempt that was counted before its outcome was known. */
+  withdrawFailure(address: string): void {
+    this.#addresses.remove(address)
   }
 
   /** Resolves when the response to an invalid signature may be sent; throws when too many are delayed already. */

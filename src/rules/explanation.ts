@@ -88,7 +88,8 @@ export function explanationOf(request: ExplainedRequest, findings: ExplanationIn
 function callerText(caller: Caller): string {
   if (caller.kind === 'anonymous') return 'an anonymous caller'
   const who = caller.kind === 'user' ? `user ${caller.user.name} of account` : 'account'
-  return `${who} ${caller.account.accountId} (key ${caller.accessKey})`
+  const key = caller.accessKey === '' ? '' : ` (key ${caller.accessKey})`
+  return `${who} ${caller.account.accountId}${key}`
 }
 
 function placeText({ bucket, key, versionId }: ExplainedRequest): string {

@@ -1,6 +1,6 @@
 /** Access explanations over a store, for the command line and the admin API. */
 import { Explainer, type ExplainQuestion } from '../edge/explain.ts'
-import type { Caller } from '../model/caller.ts'
+import type { Caller, Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { ObjectName } from '../operations/context.ts'
@@ -9,8 +9,8 @@ import type { IdentityCache, IdentitySnapshot } from '../store/identity/identity
 import { CurrentFacts } from '../store/request-session.ts'
 import type { Store } from '../store/store.ts'
 
-/** A question with the caller's access key; undefined for an anonymous caller. */
 export interface StoreQuestion extends Omit<ExplainQuestion, 'as'> {
+  /** The caller's access key, `ACCOUNT/USER` or `ACCOUNT`; undefined for an anonymous caller. */
   readonly accessKey: string | undefined
 }
 
@@ -44,11 +44,20 @@ async function lockOf(store: Store, { bucket, key, versionId }: ObjectName): Pro
   }
 }
 
-async function callerOf(identities: IdentitySnapshot, accessKey: string | undefined): Promise<Caller> {
-  if (accessKey === undefined) return { kind: 'anonymous' }
-  const found = await identities.findCredential(accessKey)
-  if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
-  const { account, user } = found
+/** An account or a user of it, who may have no key: `ACCOUNT` or `ACCOUNT/USER`. */
+const NAMED = /^(?<accountId>\d{12})(?:\/(?<user>[^\0]+))?$/
+
+async function named(identities: IdentitySnapshot, name: string): Promise<Omit<Credential, 'secretKey'> | undefined> {
+  const { accountId, user } = NAMED.exec(name)?.groups ?? {}
+  const found = accountId === undefined ? undefined : await identities.find(accountId, user)
+  return found && { ...found, accessKey: '' }
+}
+
+async function callerOf(identities: IdentitySnapshot, as: string | undefined): Promise<Caller> {
+  if (as === undefined) return { kind: 'anonymous' }
+  const found = (await identities.findCredential(as)) ?? (await named(identities, as))
+  if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: as })
+  const { account, user, accessKey } = found
   return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
 }
 

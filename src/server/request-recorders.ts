@@ -45,7 +45,7 @@ export function openRecorders(store: Store, { config, role }: RecordersOptions, 
     logger.log({ level: 'warn', accessLog: bucket, error: String(error) }),
   )
   const delivering = setInterval(() => void accessLog.deliver(), DELIVER_MS)
-  const process = new ProcessMetrics(role, realDisk)
+  const process = new ProcessMetrics(role, realDisk, systemClock)
   return {
     sinks: { metrics, audit: audit?.log, tracer, accessLog },
     async samples() {

@@ -25,6 +25,8 @@ export interface AdminEvent {
   readonly route: string
   readonly path: string
   readonly caller: string | undefined
+  /** The person behind a console session that began at an issuer of OpenID Connect. */
+  readonly person?: { readonly issuer: string; readonly subject: string } | undefined
   readonly status: number
   readonly code: string
   /** Set for refusals. */
@@ -100,12 +102,13 @@ export class AuditLog {
     })
   }
 
-  recordAdminEvent({ method, route, path, caller, status, code, requestId, remoteAddress }: AdminEvent): void {
+  recordAdminEvent(event: AdminEvent): void {
+    const { method, route, path, caller, person, status, code, requestId, remoteAddress } = event
     const refused = isRefused(code, status)
     if (!refused && isRead(method)) return
     this.#write({
       requestId,
-      who: caller === undefined || caller === '' ? undefined : { accessKey: caller },
+      who: !caller && person === undefined ? undefined : { accessKey: caller || undefined, ...person },
       action: `admin:${route === '' ? 'unknown' : route}`,
       resource: path,
       decision: refused ? 'refused' : 'allowed',

@@ -31,6 +31,25 @@ async function setPolicy(client: Client, bucket: string, ...statements: readonly
   assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body })).status, 204)
 }
 
+test('explain: a user is asked about by name, without a key', () =>
+  withServer(async served => {
+    const { svc, parts } = served
+    const bucket = await makeBucket(svc)
+    await put(svc, bucket, '/k', 'x')
+    const accounts = new Accounts(parts.store.context)
+    await accounts.createUser('111111111111', 'keyless')
+    const ask = asking(served, bucket)
+    const keyless = await ask({ action: 'svc:GetObject', accessKey: '111111111111/keyless' })
+    assert.equal(short(keyless), 'refused access')
+    assert.match(explanationText(keyless), /as user keyless of account 111111111111: refused\n/)
+    assert.equal(short(await ask({ action: 'svc:GetObject', accessKey: '111111111111' })), 'allowed access')
+    for (const accessKey of ['111111111111/nobody', '999999999999', 'nobody']) {
+      await assert.rejects(ask({ action: 'svc:GetObject', accessKey }), { code: 'InvalidAccessKeyId' })
+    }
+    await accounts.changeUser('111111111111', 'keyless', () => ({ disabled: true }))
+    await assert.rejects(ask({ action: 'svc:GetObject', accessKey: '111111111111/keyless' }), Fault)
+  }))
+
 test('explain: the statement, grant or rule that decides, by the key of whoever would do it', () =>
   withServer(async served => {
     const { svc } = served

@@ -213,6 +213,10 @@ test('CSRF: a request that another page caused changes nothing, although the coo
     // Signing in is protected as well: otherwise a page could sign its visitor in as somebody else.
     assert.equal((await signIn(port, ROOT, { origin: 'http://evil.example' })).status, 403)
     assert.equal((await signIn(port, ROOT, { 'sec-fetch-site': 'cross-site' })).status, 403)
+    // A form can send everything but the header.
+    const { 'x-holdfast-console': _token, ...ofForm } = fromPage(port, '')
+    const signInByForm = { method: 'POST', path: '/v1/session', body: ROOT, headers: ofForm }
+    assert.equal((await send(port, signInByForm)).status, 403)
   }))
 
 test('a preflight of another origin is granted nothing', () =>

@@ -141,6 +141,41 @@ test('tokens that are not for this sign-in are refused', () =>
     assert.equal((await finish(port, await visitIssuer({ port }))).status, 403)
   }))
 
+test('sign-ins that an address begins and does not finish are limited, and push out no other', () =>
+  withIssuer(async ({ port, clock }) => {
+    for (let i = 0; i < 40; i++) assert.equal((await finish(port, await visitIssuer({ port }))).status, 201)
+    const pending = await visitIssuer({ port })
+    for (let i = 1; i < 30; i++) assert.equal((await post(port, '/v1/session/oidc', {})).status, 200)
+    const refused = await post(port, '/v1/session/oidc', {})
+    assert.equal(refused.status, 429)
+    assert(Number(refused.headers['retry-after']) > 0)
+    assert.equal((await finish(port, pending)).status, 201)
+    assert.equal((await post(port, '/v1/session/oidc', {})).status, 200, 'a finished one makes room')
+    assert.equal((await post(port, '/v1/session/oidc', {})).status, 429)
+    clock.move(61_000)
+    assert.equal((await post(port, '/v1/session/oidc', {})).status, 200)
+  }))
+
+test('log and session name the person behind the user', () =>
+  withIssuer(async ({ port, issuer, ...scene }) => {
+    const person = { issuer: issuer.url, subject: 'person' }
+    const answer = await finish(port, await visitIssuer({ port }))
+    assert.deepEqual(answer.json().person, person)
+    const headers = { cookie: cookieOf(answer), ...fromPage(port, String(answer.json().token)) }
+    const shown = await send(port, { path: '/v1/session', headers })
+    assert.deepEqual(shown.json().person, person)
+    issuer.claims = { [CLAIM]: `${ACCOUNT}/nobody` }
+    assert.equal((await finish(port, await visitIssuer({ port }))).status, 403)
+    const logged = scene.log.map(({ admin, status, person: who }) => [admin, status, who])
+    assert.deepEqual(logged, [
+      ['BeginOidcSignIn', 200, undefined],
+      ['FinishOidcSignIn', 201, person],
+      ['GetSession', 200, person],
+      ['BeginOidcSignIn', 200, undefined],
+      ['FinishOidcSignIn', 403, person],
+    ])
+  }))
+
 test('a new key of the issuer is read when a token names it, but not again and again', () =>
   withIssuer(async ({ port, issuer, clock }) => {
     assert.equal((await finish(port, await visitIssuer({ port }))).status, 201)

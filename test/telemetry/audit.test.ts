@@ -202,6 +202,20 @@ test('an audit line that cannot be written is counted and reported once; request
   )
 })
 
+test('the audit log names the person who signed in with OpenID Connect, also when refused', () => {
+  const lines: Record<string, unknown>[] = []
+  const write = (line: string): void => void lines.push(JSON.parse(line))
+  const audit = new AuditLog({ write, findingsMax: 1 }, new ManualClock(), () => {})
+  const person = { issuer: 'https://login.example.com', subject: '7f3a' }
+  const act = { requestId: 'A', method: 'POST', route: 'FinishOidcSignIn', path: '/v1/session/oidc/finish', person }
+  audit.recordAdminEvent({ ...act, caller: 'AK', code: 'ok', status: 201, remoteAddress: undefined })
+  audit.recordAdminEvent({ ...act, caller: '', code: 'AccessDenied', status: 403, remoteAddress: undefined })
+  assert.deepEqual(
+    lines.map(({ who }) => who),
+    [{ accessKey: 'AK', ...person }, person],
+  )
+})
+
 test('a file that was moved away is opened anew, for the owner alone', () =>
   withFolder(async folder => {
     const path = join(folder, 'audit')

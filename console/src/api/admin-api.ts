@@ -252,6 +252,7 @@ export interface AdminApi {
       readonly accessKey: string
       readonly account: { readonly accountId: string; readonly displayName: string }
       readonly user?: string
+      readonly person?: { readonly issuer: string; readonly subject: string }
       readonly administrator: boolean
       readonly startedAt: string
       readonly idleEndsAt: string
@@ -519,6 +520,7 @@ export interface AdminApi {
       readonly accessKey: string
       readonly account: { readonly accountId: string; readonly displayName: string }
       readonly user?: string
+      readonly person?: { readonly issuer: string; readonly subject: string }
       readonly administrator: boolean
       readonly startedAt: string
       readonly idleEndsAt: string
@@ -795,6 +797,7 @@ export interface AdminApi {
       readonly accessKey: string
       readonly account: { readonly accountId: string; readonly displayName: string }
       readonly user?: string
+      readonly person?: { readonly issuer: string; readonly subject: string }
       readonly administrator: boolean
       readonly startedAt: string
       readonly idleEndsAt: string

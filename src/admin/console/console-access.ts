@@ -9,7 +9,7 @@ import type { FailedAttempts } from '../failed-attempts.ts'
 import type { AdminCaller } from '../route.ts'
 import type { ConsoleAddress, ConsoleVisit } from './console-address.ts'
 import { clearedCookie, sentSessionIds, sessionCookie } from './session-cookie.ts'
-import type { ConsoleSession, Sessions } from './sessions.ts'
+import type { ConsoleSession, Sessions, SignedInPerson } from './sessions.ts'
 
 /** No form and no other origin can send it without a preflight, which is never granted. Its value is the token. */
 const TOKEN_HEADER = 'x-holdfast-console'
@@ -103,10 +103,10 @@ export class ConsoleAccess {
   }
 
   /** Begins a session for a caller who has proved to be the holder of this credential. */
-  begin(message: IncomingMessage, credential: Credential): BegunSession {
+  begin(message: IncomingMessage, credential: Credential, person?: SignedInPerson): BegunSession {
     const visit = this.checkOrigin(message)
     this.signOut(message)
-    const { id, token, session } = this.#parts.sessions.begin(credential)
+    const { id, token, session } = this.#parts.sessions.begin(credential, person)
     const { origin, objectUrl } = visit
     return { caller: callerOf(credential), session, objectUrl, token, cookie: sessionCookie(origin, id) }
   }

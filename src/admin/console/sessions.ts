@@ -16,8 +16,17 @@ const SECRET_BYTES = 32
 /** The oldest are ended first. */
 const SESSIONS_MAX = 10_000
 
+/** A person as an issuer of OpenID Connect names them: several people may act as the same user. */
+export interface SignedInPerson {
+  readonly issuer: string
+  /** The claim `sub`. */
+  readonly subject: string
+}
+
 export interface ConsoleSession {
   readonly accessKey: string
+  /** Undefined for a session that began with a secret key. */
+  readonly person: SignedInPerson | undefined
   readonly startedAt: number
   readonly idleEndsAt: number
   readonly endsAt: number
@@ -25,11 +34,18 @@ export interface ConsoleSession {
 
 interface StoredSession {
   readonly accessKey: string
+  readonly person: SignedInPerson | undefined
   readonly tokenHash: Buffer
   /** Tells a key whose secret was replaced. */
   readonly secretMark: Buffer
   readonly startedAt: number
   usedAt: number
+}
+
+interface NewSession {
+  readonly id: string
+  readonly token: string
+  readonly session: ConsoleSession
 }
 
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -52,7 +68,7 @@ export class Sessions {
   }
 
   /** Begins a session with a new id. */
-  begin(credential: Credential): { readonly id: string; readonly token: string; readonly session: ConsoleSession } {
+  begin(credential: Credential, person?: SignedInPerson): NewSession {
     this.#endOverdue()
     if (this.#sessions.size >= SESSIONS_MAX) this.#sessions.delete(this.#sessions.keys().next().value!)
     const id = this.#random.bytes(SECRET_BYTES).toString('base64url')
@@ -60,6 +76,7 @@ export class Sessions {
     const now = this.#clock.now()
     const stored: StoredSession = {
       accessKey: credential.accessKey,
+      person,
       tokenHash: hashOf(token),
       secretMark: this.#markOf(credential),
       startedAt: now,
@@ -115,8 +132,9 @@ export class Sessions {
 
 const nameOf = (id: string): string => hashOf(id).toString('base64url')
 
-const shown = ({ accessKey, startedAt, usedAt }: StoredSession): ConsoleSession => ({
+const shown = ({ accessKey, person, startedAt, usedAt }: StoredSession): ConsoleSession => ({
   accessKey,
+  person,
   startedAt,
   idleEndsAt: usedAt + IDLE_MS,
   endsAt: startedAt + LIFETIME_MS,

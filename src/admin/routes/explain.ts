@@ -31,7 +31,7 @@ export const Explain = route({
   summary: 'Explain whether a request would be allowed, and why, without carrying it out; to others about themselves',
   permission: 'signed-in',
   input: {
-    as: optionalField(textField, 'Access key of the caller; absent for an anonymous caller'),
+    as: optionalField(textField, 'Access key of the caller, ACCOUNT/USER or ACCOUNT; absent for an anonymous caller'),
     action: body(textField, 'svc:DeleteObject, s3:DeleteObject or the bare name'),
     bucket: optionalField(textField, 'Bucket of the request'),
     key: optionalField(textField, 'Object key of the request'),

@@ -33,6 +33,10 @@ const SESSION: Readonly<Record<string, Schema>> = {
   accessKey: TEXT,
   account: objectOf({ accountId: TEXT, displayName: TEXT }),
   'user?': { ...TEXT, description: 'Absent for a key of the account itself' },
+  'person?': {
+    ...objectOf({ issuer: TEXT, subject: TEXT }),
+    description: 'Who signed in with OpenID Connect: the issuer and the claim sub',
+  },
   administrator: YES_OR_NO,
   startedAt: TIME,
   idleEndsAt: { ...TIME, description: 'The session ends then unless it is used before' },
@@ -54,6 +58,7 @@ export async function sessionShown(ctx: AdminContext) {
     accessKey: caller.accessKey,
     account: { accountId, displayName },
     user: caller.user?.name,
+    person: session.person,
     administrator: isAdministrator,
     startedAt: iso(session.startedAt),
     idleEndsAt: iso(session.idleEndsAt),

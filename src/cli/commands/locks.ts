@@ -20,7 +20,7 @@ const explain = onServer({
     'explain --do s3:ListBucket --on photos',
   ],
   flags: [
-    { name: 'as', value: 'KEY', meaning: 'access key of the caller; anonymous if omitted' },
+    { name: 'as', value: 'KEY', meaning: 'access key of the caller, ACCOUNT/USER or ACCOUNT; anonymous if omitted' },
     { name: 'do', value: 'ACTION', meaning: 'action: svc:DeleteObject, s3:DeleteObject or DeleteObject' },
     { name: 'on', value: 'BUCKET[/KEY]', meaning: 'bucket or object' },
     { name: 'version', value: 'ID', meaning: 'version of the object' },

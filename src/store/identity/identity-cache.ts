@@ -45,6 +45,8 @@ class Register {
   }
 }
 
+type Identity = Pick<Credential, 'account' | 'user'>
+
 /** Accounts and credentials as of one mark. */
 export class IdentitySnapshot {
   readonly stamp: Stamp | undefined
@@ -82,6 +84,15 @@ export class IdentitySnapshot {
   /** Undefined for a key that is unknown, disabled or deleted, or whose account or user is. */
   findCredential(accessKey: string): MaybePromise<Credential | undefined> {
     return this.#credentials.get(accessKey) ?? this.#load(accessKey)
+  }
+
+  /** A user or an account itself, with or without keys; undefined when it is unknown or disabled. */
+  async find(accountId: string, user: string | undefined): Promise<Identity | undefined> {
+    const account = this.register.byId.get(accountId)
+    if (account === undefined || account.disabled) return undefined
+    if (user === undefined) return { account, user }
+    const found = await this.#user(accountId, user)
+    return found === 'none' ? undefined : { account, user: found }
   }
 
   async #load(accessKey: string): Promise<Credential | undefined> {

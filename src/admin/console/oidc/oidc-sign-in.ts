@@ -7,7 +7,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import { Fault } from '../../../model/faults.ts'
+import { FailedAttempts } from '../../failed-attempts.ts'
 import { OIDC_SECONDS, oidcCookie, sentOidcIds } from '../session-cookie.ts'
+import type { SignedInPerson } from '../sessions.ts'
 import { InvalidIdToken } from './id-token.ts'
 import { OidcIssuer, type OidcSettings } from './oidc-issuer.ts'
 
@@ -24,7 +26,14 @@ interface Begun {
   readonly nonce: string
   readonly verifier: string
   readonly origin: string
+  readonly address: string
   readonly begunAt: number
+}
+
+interface FinishedSignIn {
+  /** The claim: the account, or the account and the user, to act as. */
+  readonly name: string
+  readonly person: SignedInPerson
 }
 
 const refused = (reason: string): Fault => new Fault('AccessDenied', { reason })
@@ -36,16 +45,23 @@ export class OidcSignIn {
   readonly #clock: Clock
   readonly #random: Random
   readonly #begun = new Map<string, Begun>()
+  /** Counts sign-ins as failed until they are finished: one address must not push out what others began. */
+  readonly #unfinished: FailedAttempts
 
   constructor(settings: OidcSettings, clock: Clock, random: Random) {
     this.settings = settings
     this.#issuer = new OidcIssuer(settings, clock)
     this.#clock = clock
     this.#random = random
+    this.#unfinished = new FailedAttempts(clock)
   }
 
   /** The address at the issuer to send the browser to, and the cookie that binds the sign-in to it. */
-  async begin(origin: string): Promise<{ readonly url: string; readonly cookie: string }> {
+  async begin(message: IncomingMessage, origin: string): Promise<{ readonly url: string; readonly cookie: string }> {
+    const address = message.socket.remoteAddress ?? ''
+    const wait = this.#unfinished.retryAfterSeconds(address)
+    if (wait > 0) throw new Fault('TooManyRequests', { retryAfter: wait })
+    this.#unfinished.recordFailure(address)
     const [id, state, nonce, verifier] = [this.#secret(), this.#secret(), this.#secret(), this.#secret()]
     const url = await this.#issuer.authorizationUrl({
       response_type: 'code',
@@ -58,24 +74,24 @@ export class OidcSignIn {
       code_challenge_method: 'S256',
     })
     if (this.#begun.size >= BEGUN_MAX) this.#begun.delete(this.#begun.keys().next().value!)
-    this.#begun.set(hashOf(id), { state, nonce, verifier, origin, begunAt: this.#clock.now() })
+    this.#begun.set(hashOf(id), { state, nonce, verifier, origin, address, begunAt: this.#clock.now() })
     return { url, cookie: oidcCookie(origin, id) }
   }
 
-  /** The claim: the account, or the account and the user, to act as. */
   async finish(
     message: IncomingMessage,
     origin: string,
     { code, state }: { readonly code: string; readonly state: string },
-  ): Promise<string> {
+  ): Promise<FinishedSignIn> {
     const begun = this.#take(message, origin, state)
     if (begun === undefined) {
       throw refused('This sign-in was not begun in this browser, took too long or is finished already. Begin again.')
     }
     const exchange = { code, verifier: begun.verifier, redirectUri: origin + RETURN_PATH }
     try {
-      const { [this.settings.claim]: named } = await this.#issuer.claimsFor(exchange, begun.nonce)
-      if (typeof named === 'string') return named
+      const { sub, [this.settings.claim]: name } = await this.#issuer.claimsFor(exchange, begun.nonce)
+      this.#unfinished.withdrawFailure(begun.address)
+      if (typeof name === 'string') return { name, person: { issuer: this.settings.issuer, subject: String(sub) } }
     } catch (error) {
       throw error instanceof InvalidIdToken ? refused(error.message) : error
     }
