@@ -1,17 +1,18 @@
-/** A bundle of the program for tests that start it: several hundred modules take Node half a second to load. */
+/** The program in a few files, which packages and tests start: several hundred modules take Node half a second to load. */
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findBun, giveUp, ROOT, succeeds } from './runtime.mjs'
 
-const FOLDER = join(ROOT, 'dist', 'bundle')
-const STAMP = join(FOLDER, '.built')
+/** Two levels below dist, as the module is that looks for the console's files beside it. */
+const FOLDER = join(ROOT, 'dist', 'bundle', 'program')
+const STAMP = join(ROOT, 'dist', '.bundled')
 /** Written by every build that compiled something. */
 const BUILT = join(ROOT, 'dist', '.built')
 
 /** The path of a current bundle; undefined without Bun, which makes it. */
 export function bundledProgram() {
   const entry = join(FOLDER, 'main.js')
-  if (existsSync(STAMP) && statSync(STAMP).mtimeMs > statSync(BUILT).mtimeMs) return entry
+  if (existsSync(entry) && existsSync(STAMP) && statSync(STAMP).mtimeMs > statSync(BUILT).mtimeMs) return entry
   const bun = findBun()
   if (bun === undefined) return undefined
   rmSync(FOLDER, { recursive: true, force: true })

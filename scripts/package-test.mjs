@@ -13,7 +13,13 @@ import { giveUp, ROOT, succeeds } from './runtime.mjs'
 const NEEDED = [
   ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'],
   'dist/console-pages/index.html',
-  ...['dist/src/main.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/cjs/index.cjs', 'dist/cjs/index.d.cts'],
+  ...[
+    'dist/bundle/program/main.js',
+    'dist/src/index.js',
+    'dist/src/index.d.ts',
+    'dist/cjs/index.cjs',
+    'dist/cjs/index.d.cts',
+  ],
 ]
 const USELESS = /\.test\.|\.map$|(^|\/)(suite|test|bench|scripts)\b|(?<!\.d)\.ts$/
 const READY_SECONDS_MAX = 60
@@ -36,7 +42,7 @@ function pack() {
   if (missing.length > 0) giveUp(`not in the package: ${missing.join(', ')}`)
   const useless = paths.filter(path => USELESS.test(path))
   if (useless.length > 0) giveUp(`of no use in the package: ${useless.slice(0, 5).join(', ')}`)
-  if (!readFileSync(join(ROOT, 'dist', 'src', 'main.js'), 'utf8').startsWith('#!/usr/bin/env node\n')) {
+  if (!readFileSync(join(ROOT, 'dist', 'bundle', 'program', 'main.js'), 'utf8').startsWith('#!/usr/bin/env node\n')) {
     giveUp('the program does not say what runs it')
   }
   console.log(`package: ${paths.length} files, ${Math.round(packed.size / 1024)} KiB packed`)

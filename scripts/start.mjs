@@ -1,5 +1,6 @@
 /** `npm start`: installs and builds what is missing, then serves. Arguments pass through. */
 import { join } from 'node:path'
+import { bundledProgram } from './bundle.mjs'
 import { buildConsole } from './console.mjs'
 import { become, build, chooseRuntime, installMissing, ROOT } from './runtime.mjs'
 
@@ -7,4 +8,7 @@ installMissing()
 build()
 buildConsole()
 const runtime = chooseRuntime(process.env.HOLDFAST_RUNTIME)
-become(runtime.command, [...runtime.args, join(ROOT, 'dist', 'src', 'main.js'), 'serve', ...process.argv.slice(2)])
+// Bun loads modules quickly enough.
+const bundle = runtime.name === 'node' ? bundledProgram() : undefined
+const program = bundle ?? join(ROOT, 'dist', 'src', 'main.js')
+become(runtime.command, [...runtime.args, program, 'serve', ...process.argv.slice(2)])

@@ -4,6 +4,6 @@
  */
 import { fileURLToPath } from 'node:url'
 
-/** The build itself, which packages run. */
+/** The build itself, which runs where there is no bundle. */
 export const BUILT_PROGRAM = fileURLToPath(import.meta.url.replace(/test\/entry-point(\.\w+)$/, 'src/main$1'))
 export const PROGRAM = process.env.HOLDFAST_TEST_ENTRY ?? BUILT_PROGRAM

@@ -2,8 +2,9 @@
 
 import type { ServingProcess } from '../admin/route.ts'
 import type { Certificate } from '../http/listen.ts'
+import { systemClock } from '../lib/clock.ts'
 import { realDisk } from '../lib/disk.ts'
-import { relaxCollector } from '../lib/runtime.ts'
+import { optimizeEarly, relaxCollector } from '../lib/runtime.ts'
 import { IdentityCache } from '../store/identity/identity-cache.ts'
 import { clusterSamples } from '../telemetry/cluster-metrics.ts'
 import { mergeSamples, type Sample } from '../telemetry/families.ts'
@@ -26,6 +27,7 @@ import { WorkerPool } from './worker-pool.ts'
 
 export function serve(config: Config, everything: Logger): Promise<RunningServer> {
   relaxCollector()
+  optimizeEarly()
   const logger = withLogLevel(config.logLevel, everything)
   const start = config.workers === 1 ? serveAlone : supervise
   return config.cluster === undefined ? start(config, logger) : RejoiningServer.start(config, logger, start)
@@ -120,7 +122,7 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
   const { store, incarnation, copy } = folder
   const generation = copy?.journal.generation
   const member = folder.membership?.id.toString('hex')
-  const processMetrics = new ProcessMetrics('supervisor', realDisk)
+  const processMetrics = new ProcessMetrics('supervisor', realDisk, systemClock)
   let maintenance: StoreMaintenance | undefined
   let consolePort: number | undefined
   try {

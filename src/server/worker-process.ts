@@ -4,7 +4,7 @@
  */
 
 import type { Certificate } from '../http/listen.ts'
-import { relaxCollector } from '../lib/runtime.ts'
+import { optimizeEarly, relaxCollector } from '../lib/runtime.ts'
 import type { EpochKind } from '../store/reclaim/reclamation-barrier.ts'
 import { joinFolder, type ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
@@ -119,6 +119,7 @@ class WorkerProcess {
 /** `configured` is called before anything is logged, once the configuration is known. */
 export function runWorker(logger: Logger, configured: (config: Config) => void): void {
   relaxCollector()
+  optimizeEarly()
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => process.exit(1))
   let running: Promise<WorkerProcess> | undefined
