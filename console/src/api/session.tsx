@@ -2,6 +2,7 @@
 import { QueryClient, useQuery } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
 import { navigate } from '../router.tsx'
+import { rememberedUploads } from '../uploads/remembered-uploads.ts'
 import type { AdminApi } from './admin-api.ts'
 import { call, sessionToken } from './client.ts'
 import { ApiFailure } from './failure.ts'
@@ -22,6 +23,8 @@ export const queryClient = new QueryClient({
     mutations: { retry: false },
   },
 })
+// Nothing could fetch a draft again.
+queryClient.setQueryDefaults(['rule-draft'], { gcTime: Number.POSITIVE_INFINITY })
 
 /** Null when nobody is signed in. */
 export function useSessionQuery() {
@@ -82,6 +85,7 @@ export function forgetSession(): void {
 
 export async function signOut(): Promise<void> {
   await call('SignOut', {}).catch(() => {})
+  rememberedUploads.clear()
   forgetSession()
 }
 

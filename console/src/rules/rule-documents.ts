@@ -1,5 +1,6 @@
 /** Reads and changes the documents of a bucket. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '../api/client.ts'
 import type { Permission } from '../api/permissions.ts'
 import type { Bucket } from '../api/use-buckets.ts'
@@ -9,15 +10,20 @@ import { element, parseXmlText, xmlText } from './xml-text.ts'
 
 export const documentKey = (bucket: string, kind: DocumentKind) => ['rules', bucket, kind] as const
 
-/** Unsaved edits. They outlive the page, so that a look elsewhere loses nothing. */
+/**
+ * Unsaved edits. The query cache holds them beyond the page, so that a look elsewhere loses nothing. The form reads
+ * them from its own state: the cache notifies late, and a controlled input would fall back in between.
+ */
 export function useDraft(bucket: string, kind: DocumentKind) {
   const queries = useQueryClient()
   const queryKey = ['rule-draft', bucket, kind]
-  const { data } = useQuery<string | null>({ queryKey, enabled: false, gcTime: Number.POSITIVE_INFINITY })
-  const setDraft = (draft: string | null): void => {
-    queries.setQueryData<string | null>(queryKey, draft)
+  const [draft, keep] = useState(() => queries.getQueryData<string>(queryKey))
+  const setDraft = (changed: string | undefined): void => {
+    keep(changed)
+    if (changed === undefined) queries.removeQueries({ queryKey })
+    else queries.setQueryData(queryKey, changed)
   }
-  return [data ?? undefined, setDraft] as const
+  return [draft, setDraft] as const
 }
 
 /** The document in force, one element per line; null when there is none. */

@@ -170,7 +170,7 @@ export function RuleEditor(props: RuleEditorProps) {
   const [dialog, setDialog] = useState<'remove' | 'lock'>()
   const { data: inForce, error, refetch } = useDocument(bucket, kind, !permissions.read.isRefused)
   const { saving, removal } = useChanges(props, () => {
-    setDraft(null)
+    setDraft(undefined)
     setDialog(undefined)
   })
   if (error !== null) return <Problem error={error} retry={() => void refetch()} />
@@ -183,7 +183,7 @@ export function RuleEditor(props: RuleEditorProps) {
   }
   const discard = (): void => {
     saving.reset()
-    setDraft(null)
+    setDraft(undefined)
   }
   const removable = inForce === null || kind === 'lock' ? undefined : kind
   const save = (): void => {

@@ -82,7 +82,7 @@ function OneRule({ bucket, kind, view, permissions }: OneRuleProps) {
         ) : kind === 'versioning' ? (
           <VersioningRule bucket={bucket} permissions={permissions} />
         ) : (
-          <RuleEditor key={kind} {...{ bucket, kind, view, permissions }} />
+          <RuleEditor key={`${bucket.name}/${kind}`} {...{ bucket, kind, view, permissions }} />
         )}
       </Section>
     </>

@@ -2,6 +2,8 @@
  * Documents of a bucket as plain trees of elements and texts. The browser's own parser builds a page with styles for a
  * malformed text, which the page's policy forbids, and it does not name the line.
  */
+import { characterOf } from '../objects/xml-entities.ts'
+
 export interface XmlElement {
   /** As written, with its prefix. */
   readonly name: string
@@ -44,15 +46,6 @@ const TOKEN = new RegExp(
     `|<(?<start>[^\\s<>/!?]+)(?<attributes>(?:${ATTRIBUTE.source})*)\\s*(?<empty>/?)>|(?<text>[^<]+)`,
   'y',
 )
-
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
-
-function characterOf(reference: string): string | undefined {
-  const [, hexadecimal, decimal] = /^#(?:x([0-9a-f]{1,6})|(\d{1,7}))$/i.exec(reference) ?? []
-  if (hexadecimal === undefined && decimal === undefined) return ENTITIES[reference]
-  const code = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16)
-  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined
-}
 
 interface OpenElement {
   readonly name: string

@@ -212,7 +212,9 @@ test('a CORS rule is added in the form beside the one there is, and the check ap
 test('a website is set up in the form, and routing rules in the document are kept', async () => {
   await open('/buckets/shop/rules?kind=website')
   await button('Set up a website').click()
-  await label('Error document').fill('404.html')
+  await label('Error document').fill('.html')
+  await label('Error document').press('Home')
+  await label('Error document').pressSequentially('404')
   await save()
   const pages =
     '<IndexDocument><Suffix>index.html</Suffix></IndexDocument><ErrorDocument><Key>404.html</Key></ErrorDocument>'
