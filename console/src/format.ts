@@ -7,13 +7,22 @@ export function bytesText(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`
 }
 
-const NUMBER = new Intl.NumberFormat('en')
-const TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
-const EXACT_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
+/** Made when first used: the first formats of a page take the browser longer than the rest of its start. */
+function lazily<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
 
-export const countText = (count: number): string => NUMBER.format(count)
-export const timeText = (time: Date): string => TIME.format(time)
-export const exactTimeText = (time: Date): string => EXACT_TIME.format(time)
+const numbers = lazily(() => new Intl.NumberFormat('en'))
+const times = lazily(() => new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' }))
+const exactTimes = lazily(() => new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' }))
+
+export const countText = (count: number): string => numbers().format(count)
+export const timeText = (time: Date): string => times().format(time)
+export const exactTimeText = (time: Date): string => exactTimes().format(time)
 
 /**
  * Characters that change the direction of the text around them, or that cannot be seen, are shown by their code: a key

@@ -63,11 +63,16 @@ export async function startWorld(
 }
 
 /** Many objects at once. */
-export async function putMany(client: S3Client, keys: readonly string[], body = 'x'): Promise<void> {
+export async function putMany(
+  client: S3Client,
+  keys: readonly string[],
+  body = 'x',
+  headers: readonly (readonly [string, string])[] = [],
+): Promise<void> {
   const left = [...keys]
   const putNext = async (): Promise<void> => {
     for (let key = left.shift(); key !== undefined; key = left.shift()) {
-      await client.requestOnce({ method: 'PUT', key, body: Buffer.from(body) })
+      await client.requestOnce({ method: 'PUT', key, headers, body: Buffer.from(body) })
     }
   }
   await Promise.all(Array.from({ length: 16 }, putNext))

@@ -11,7 +11,8 @@ import { Problem } from '../parts/problem.tsx'
 import { bucketAccessTexts as t } from '../texts/bucket-access.ts'
 import { texts } from '../texts/texts.ts'
 import classes from './access.module.css'
-import { type Acl, type AclPlace, aclXml, type Grant, isPublicGrant, isSameGrant, readAcl, writeAcl } from './acl.ts'
+import { type Acl, type AclPlace, aclXml, isPublicGrant, readAcl, writeAcl } from './acl.ts'
+import { type AclProblem, type Grant, grantsIn, isSameGrant } from './acl-document.ts'
 import { useBucketsAgain } from './bucket-documents.ts'
 import { useAccounts } from './identity-queries.ts'
 
@@ -112,22 +113,54 @@ function AddGrant({ add }: { readonly add: (grant: Grant) => void }) {
   )
 }
 
-function Document({ acl }: { readonly acl: Acl }) {
+const problemText = (problem: AclProblem): string =>
+  problem.kind === 'malformed' ? t.aclMalformed(problem.line) : t.aclProblems[problem.kind]
+
+interface DocumentProps {
+  readonly text: string
+  readonly problem: AclProblem | undefined
+  readonly change: (text: string) => void
+}
+
+function Document({ text, problem, change }: DocumentProps) {
   const [isShown, setShown] = useState(false)
   return (
     <>
       <Checkbox label={t.document} checked={isShown} onChange={event => setShown(event.currentTarget.checked)} />
       {isShown && (
         <Suspense fallback={<Skeleton height={160} aria-label={texts.loading} />}>
-          <CodeEditor label={t.documentLabel} language="xml" value={aclXml(acl)} readOnly />
+          <CodeEditor label={t.documentLabel} language="xml" value={text} onChange={change} />
         </Suspense>
+      )}
+      {problem !== undefined && (
+        <Text role="alert" size="sm" c="var(--mantine-color-error)">
+          {problemText(problem)}
+        </Text>
       )}
     </>
   )
 }
 
-function Form({ place, acl, permission }: { place: AclPlace; acl: Acl; permission: Permission }) {
+/** The grants as a list and as a text that is being typed, which may not be a document at the moment. */
+function useGrants(acl: Acl) {
   const [grants, setGrants] = useState(acl.grants)
+  const [typed, setTyped] = useState<string>()
+  const reading = typed === undefined ? undefined : grantsIn(typed)
+  const setAll = (changed: readonly Grant[]): void => {
+    setTyped(undefined)
+    setGrants(changed)
+  }
+  const edit = (text: string): void => {
+    const read = grantsIn(text)
+    setTyped(text)
+    if ('grants' in read) setGrants(read.grants)
+  }
+  const problem = reading !== undefined && 'problem' in reading ? reading.problem : undefined
+  return { grants, setAll, text: typed ?? aclXml({ ...acl, grants }), edit, problem }
+}
+
+function Form({ place, acl, permission }: { place: AclPlace; acl: Acl; permission: Permission }) {
+  const { grants, setAll, text, edit, problem } = useGrants(acl)
   const queries = useQueryClient()
   const readAgain = useBucketsAgain()
   const changed = { ...acl, grants }
@@ -140,8 +173,9 @@ function Form({ place, acl, permission }: { place: AclPlace; acl: Acl; permissio
       notify(t.aclSaved)
     },
   })
-  const add = (grant: Grant): void =>
-    setGrants(before => (before.some(one => isSameGrant(one, grant)) ? before : [...before, grant]))
+  const add = (grant: Grant): void => {
+    if (!grants.some(one => isSameGrant(one, grant))) setAll([...grants, grant])
+  }
   return (
     <Stack w="100%" gap="sm">
       <Text size="sm">{t.owner(visibleText(acl.owner.name ?? acl.owner.id))}</Text>
@@ -151,17 +185,17 @@ function Form({ place, acl, permission }: { place: AclPlace; acl: Acl; permissio
           <GrantRow
             key={`${grant.value} ${grant.permission}`}
             grant={grant}
-            remove={() => setGrants(before => before.filter(one => one !== grant))}
+            remove={() => setAll(grants.filter(one => one !== grant))}
           />
         ))}
       </ul>
       <AddGrant add={add} />
-      <Document acl={changed} />
+      <Document text={text} problem={problem} change={edit} />
       {saving.error !== null && <Problem error={saving.error} />}
       <div>
         <GuardedButton
           permission={permission}
-          disabled={!isChanged && !permission.isRefused}
+          disabled={(!isChanged || problem !== undefined) && !permission.isRefused}
           loading={saving.isPending}
           onClick={() => saving.mutate()}
         >

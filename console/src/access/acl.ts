@@ -1,14 +1,6 @@
 /** Access control lists of buckets and objects. */
 import { childrenOf, escapeXml, sendDocument, sendForXml, textIn } from '../objects/request.ts'
-
-export interface Grant {
-  readonly kind: 'account' | 'group'
-  /** A canonical id, or the last part of a group's URI. */
-  readonly value: string
-  /** Only of accounts. */
-  readonly name?: string | undefined
-  readonly permission: string
-}
+import { GROUPS, type Grant } from './acl-document.ts'
 
 export interface Acl {
   readonly owner: { readonly id: string; readonly name: string | undefined }
@@ -21,17 +13,8 @@ export interface AclPlace {
   readonly versionId?: string | undefined
 }
 
-const GROUPS: Readonly<Record<string, string>> = {
-  AllUsers: 'http://acs.amazonaws.com/groups/global/AllUsers',
-  AuthenticatedUsers: 'http://acs.amazonaws.com/groups/global/AuthenticatedUsers',
-  LogDelivery: 'http://acs.amazonaws.com/groups/s3/LogDelivery',
-}
-
 export const isPublicGrant = ({ kind, value }: Grant): boolean =>
   kind === 'group' && (value === 'AllUsers' || value === 'AuthenticatedUsers')
-
-export const isSameGrant = (one: Grant, other: Grant): boolean =>
-  one.kind === other.kind && one.value === other.value && one.permission === other.permission
 
 const requestOf = (method: 'GET' | 'PUT', { bucket, key, versionId }: AclPlace) => ({
   method,

@@ -3,6 +3,7 @@ import { Group, Skeleton, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import type { Bucket } from '../api/use-buckets.ts'
+import { ConfirmChangeDialog } from '../parts/confirm-change-dialog.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -17,7 +18,6 @@ import {
   useBucketsAgain,
   writePolicy,
 } from './bucket-documents.ts'
-import { ConfirmChangeDialog } from './confirm-change-dialog.tsx'
 import { NotReadable } from './not-readable.tsx'
 import { PolicyWords } from './policy-editor.tsx'
 import { PolicyForm, readablePolicy } from './policy-form.tsx'

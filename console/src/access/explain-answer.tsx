@@ -28,7 +28,8 @@ function Verdict({ fields, answer }: AnswerProps) {
   const { accessKey } = useSession()
   const { as, action = '', bucket, key } = fields
   const { verdict, because, dependsOn } = answer
-  const who = as === undefined ? t.anyone : as === accessKey ? t.you : t.holder(as)
+  const named = as?.includes('/') ? t.user(visibleText(as)) : t.holder(visibleText(as ?? ''))
+  const who = as === undefined ? t.anyone : as === accessKey ? t.you : named
   const where = bucket === undefined ? '' : t.onThe(visibleText(key === undefined ? bucket : `${bucket}/${key}`))
   const keys = dependsOn.map(spelledKey).join(', ')
   return (

@@ -11,11 +11,11 @@ import classes from './explain.module.css'
 import { IDENTITY_KEY, useAccounts } from './identity-queries.ts'
 import { useVocabulary } from './policy-editor.tsx'
 
-/** Of more accounts, keys are typed. */
+/** Of more accounts, keys and users are typed. */
 const ACCOUNTS_MAX = 20
 
-/** Keys that can be asked about, for administrators. */
-function useKnownKeys(): string[] {
+/** Keys and users that can be asked about, for administrators. */
+function useKnownCallers(): string[] {
   const { administrator, accessKey } = useSession()
   const { data } = useAccounts(administrator)
   const accounts = (data?.accounts ?? []).slice(0, ACCOUNTS_MAX)
@@ -25,8 +25,18 @@ function useKnownKeys(): string[] {
       queryFn: () => call('ListKeys', { accountId }),
     })),
   })
+  const users = useQueries({
+    queries: accounts.map(({ accountId }) => ({
+      queryKey: [...IDENTITY_KEY, accountId, 'users'],
+      queryFn: () => call('ListUsers', { accountId }),
+    })),
+  })
   const keys = found.flatMap(({ data: listed }) => listed?.keys ?? []).filter(({ disabled }) => !disabled)
-  return [...new Set([accessKey, ...keys.map(key => key.accessKey)])]
+  const names = users.flatMap(({ data: listed }) => listed?.users ?? []).filter(({ disabled }) => !disabled)
+  return [
+    ...new Set([accessKey, ...keys.map(key => key.accessKey)]),
+    ...names.map(({ accountId, name }) => `${accountId}/${name}`),
+  ]
 }
 
 interface FieldsProps {
@@ -38,7 +48,7 @@ const INLINE = { comboboxProps: { withinPortal: false }, limit: 50, autoComplete
 
 function Who({ fields, change }: FieldsProps) {
   const { administrator, accessKey } = useSession()
-  const keys = useKnownKeys()
+  const callers = useKnownCallers()
   if (!administrator) {
     return (
       <div>
@@ -62,8 +72,9 @@ function Who({ fields, change }: FieldsProps) {
       {!isAnonymous && (
         <Autocomplete
           {...INLINE}
-          label={t.accessKey}
-          data={keys}
+          label={t.caller}
+          description={t.callerHint}
+          data={callers}
           value={fields.as ?? ''}
           onChange={value => change({ as: value })}
         />

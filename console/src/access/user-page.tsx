@@ -4,16 +4,16 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { visibleText } from '../format.ts'
 import pageClasses from '../pages/page.module.css'
+import { ConfirmChangeDialog } from '../parts/confirm-change-dialog.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
-import { Link, navigate, toAccount, toUserPolicy } from '../router.tsx'
+import { Link, navigate, toAccount, toExplain, toUserPolicy } from '../router.tsx'
 import { accessTexts } from '../texts/access.ts'
 import { texts } from '../texts/texts.ts'
 import classes from './access.module.css'
 import { StateBadges } from './accounts-page.tsx'
-import { ConfirmChangeDialog } from './confirm-change-dialog.tsx'
 import { type UserInfo, useAccount, useIdentityChange, useUser } from './identity-queries.ts'
 import { KeysSection } from './keys-section.tsx'
 import { PolicyWords } from './policy-editor.tsx'
@@ -168,6 +168,9 @@ export function UserPage({ accountId, user }: { readonly accountId: string; read
         <>
           {info.disabled && <StateBadges disabled />}
           <Policies info={info} />
+          <Anchor component={Link} href={toExplain({ as: `${accountId}/${user}` })}>
+            {t.explain}
+          </Anchor>
           <KeysSection title={t.keys} accountId={accountId} user={user} />
         </>
       )}

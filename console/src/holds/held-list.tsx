@@ -1,11 +1,12 @@
-/** Held and retained versions of a bucket, however many: only the rows in view exist. */
+/** Held and retained versions of a bucket, however many. */
 import { Badge, Group, Loader, Text, VisuallyHidden } from '@mantine/core'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef } from 'react'
+import { useCallback } from 'react'
 import type { Permission } from '../api/permissions.ts'
 import { useSession } from '../api/session.tsx'
 import { bytesText, timeText, visibleText } from '../format.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
+import { MeasuredRows, useMeasuredRows } from '../parts/measured-rows.tsx'
+import { rowAttributes, VirtualTable } from '../parts/virtual-table.tsx'
 import { Link, toLedger, toObject } from '../router.tsx'
 import { holdsTexts } from '../texts/holds.ts'
 import { actorName, type HeldVersion } from './held-csv.ts'
@@ -118,68 +119,53 @@ function Row({ bucket, version, permissions, release, lift }: RowProps) {
 
 type HeldListProps = Omit<RowProps, 'version'> & { readonly held: HeldListing }
 
-/** Reads on when the last rows come into view, and while pages are empty. */
-function useReadOn({ hasNextPage, isFetchingNextPage, fetchNextPage }: HeldListing, isNearEnd: boolean): void {
-  useEffect(() => {
-    if (isNearEnd && hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [isNearEnd, hasNextPage, isFetchingNextPage, fetchNextPage])
-}
+const Head = () => (
+  <>
+    <span role="columnheader">{t.key}</span>
+    <span role="columnheader">{t.why}</span>
+    <span role="columnheader" className={classes.since}>
+      {t.since}
+    </span>
+    <span role="columnheader" className={classes.until}>
+      {t.until}
+    </span>
+    <span role="columnheader" className={classes.act}>
+      <VisuallyHidden>{t.actions}</VisuallyHidden>
+    </span>
+  </>
+)
 
 export function HeldList({ held, ...row }: HeldListProps) {
-  const scroller = useRef<HTMLDivElement>(null)
   const { versions } = held
-  const virtual = useVirtualizer({
-    count: versions.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PIXELS,
-    getItemKey: index => `${versions[index]!.key}\n${versions[index]!.versionId}`,
-    overscan: 8,
-  })
-  const items = virtual.getVirtualItems()
-  useReadOn(held, (items.at(-1)?.index ?? -1) >= versions.length - 50)
+  const keyOf = useCallback(
+    (index: number): string => `${versions[index]!.key}\n${versions[index]!.versionId}`,
+    [versions],
+  )
+  const rows = useMeasuredRows({ count: versions.length, rowPixels: ROW_PIXELS, keyOf, pages: held })
+  const foot = (
+    <>
+      <Text size="sm" c="dimmed" role="status">
+        {t.loaded(versions.length, !held.hasNextPage)}
+      </Text>
+      {held.isFetchingNextPage && <Loader size="xs" aria-label={t.searching} />}
+    </>
+  )
   return (
-    <div className={classes.list}>
-      <div className={classes.table} role="table" aria-label={t.label(row.bucket)} aria-rowcount={-1}>
-        <div role="rowgroup">
-          <div role="row" aria-rowindex={1} className={classes.head}>
-            <span role="columnheader">{t.key}</span>
-            <span role="columnheader">{t.why}</span>
-            <span role="columnheader" className={classes.since}>
-              {t.since}
-            </span>
-            <span role="columnheader" className={classes.until}>
-              {t.until}
-            </span>
-            <span role="columnheader" className={classes.act}>
-              <VisuallyHidden>{t.actions}</VisuallyHidden>
-            </span>
+    <VirtualTable label={t.label(row.bucket)} columns={classes.columns} head={<Head />} foot={foot}>
+      <MeasuredRows
+        {...rows}
+        row={({ index, start, key }) => (
+          <div
+            key={key}
+            role="row"
+            ref={rows.virtual.measureElement}
+            data-index={index}
+            {...rowAttributes(index, start, classes.columns)}
+          >
+            <Row {...row} version={versions[index]!} />
           </div>
-        </div>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard. */}
-        <div ref={scroller} className={classes.scroller} role="rowgroup" tabIndex={0}>
-          <div role="presentation" className={classes.canvas} style={{ height: virtual.getTotalSize() }}>
-            {items.map(({ index, start, key }) => (
-              <div
-                key={key}
-                ref={virtual.measureElement}
-                data-index={index}
-                role="row"
-                aria-rowindex={index + 2}
-                className={classes.row}
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                <Row {...row} version={versions[index]!} />
-              </div>
-            ))}
-          </div>
-        </div>
-      </div>
-      <div className={classes.foot}>
-        <Text size="sm" c="dimmed" role="status">
-          {t.loaded(versions.length, !held.hasNextPage)}
-        </Text>
-        {held.isFetchingNextPage && <Loader size="xs" aria-label={t.searching} />}
-      </div>
-    </div>
+        )}
+      />
+    </VirtualTable>
   )
 }

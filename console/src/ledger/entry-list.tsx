@@ -1,9 +1,10 @@
 /** Entries of a ledger, newest first. Pages are read for the rows in view. */
 import { Badge, Skeleton, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef } from 'react'
+import { useEffect } from 'react'
 import { countText, exactTimeText, visibleText } from '../format.ts'
+import { MeasuredRows, useMeasuredRows } from '../parts/measured-rows.tsx'
+import { rowAttributes, VirtualTable } from '../parts/virtual-table.tsx'
 import { Link, toObject } from '../router.tsx'
 import { ledgerTexts } from '../texts/ledger.ts'
 import { texts } from '../texts/texts.ts'
@@ -91,55 +92,46 @@ interface EntryListProps {
   readonly shown: number | undefined
 }
 
+const Head = () => (
+  <>
+    <span role="columnheader" className={classes.number}>
+      {t.number}
+    </span>
+    <span role="columnheader">{t.time}</span>
+    <span role="columnheader">{t.what}</span>
+    <span role="columnheader">{t.who}</span>
+  </>
+)
+
 export function EntryList({ visit, count, sequenceAt, wrong, shown }: EntryListProps) {
-  const scroller = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PIXELS,
-    getItemKey: sequenceAt,
-    overscan: 8,
-  })
+  const rows = useMeasuredRows({ count, rowPixels: ROW_PIXELS, keyOf: sequenceAt })
+  const { scroller, virtual } = rows
   useEffect(() => {
     if (shown === undefined || shown < 1 || shown > count) return
     virtual.scrollToIndex(count - shown, { align: 'center' })
     scroller.current?.scrollIntoView({ block: 'center' })
-  }, [shown, count, virtual])
+  }, [shown, count, virtual, scroller])
   return (
-    <div className={classes.table} role="table" aria-label={t.label} aria-rowcount={count + 1}>
-      <div role="rowgroup">
-        <div role="row" aria-rowindex={1} className={classes.head}>
-          <span role="columnheader" className={classes.number}>
-            {t.number}
-          </span>
-          <span role="columnheader">{t.time}</span>
-          <span role="columnheader">{t.what}</span>
-          <span role="columnheader">{t.who}</span>
-        </div>
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard. */}
-      <div ref={scroller} className={classes.scroller} role="rowgroup" tabIndex={0}>
-        <div role="presentation" className={classes.canvas} style={{ height: virtual.getTotalSize() }}>
-          {virtual.getVirtualItems().map(({ index, start, key }) => {
-            const sequence = sequenceAt(index)
-            return (
-              <div
-                key={key}
-                ref={virtual.measureElement}
-                data-index={index}
-                data-wrong={sequence === wrong}
-                data-shown={sequence === shown}
-                role="row"
-                aria-rowindex={index + 2}
-                className={classes.row}
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                <Row {...{ visit, sequence }} isWrong={sequence === wrong} />
-              </div>
-            )
-          })}
-        </div>
-      </div>
-    </div>
+    <VirtualTable label={t.label} count={count} columns={classes.columns} head={<Head />}>
+      <MeasuredRows
+        {...rows}
+        row={({ index, start, key }) => {
+          const sequence = sequenceAt(index)
+          return (
+            <div
+              key={key}
+              role="row"
+              ref={virtual.measureElement}
+              data-index={index}
+              data-wrong={sequence === wrong}
+              data-shown={sequence === shown}
+              {...rowAttributes(index, start, classes.columns)}
+            >
+              <Row {...{ visit, sequence }} isWrong={sequence === wrong} />
+            </div>
+          )
+        }}
+      />
+    </VirtualTable>
   )
 }

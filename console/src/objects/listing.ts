@@ -1,5 +1,7 @@
 /** Listings of a bucket: objects below a prefix, and versions. */
-import { childrenOf, decodedText, sendForXml, textIn } from './request.ts'
+import { elementsOf, firstDecoded, firstText, type ListedElement } from './listing-text.ts'
+import type { ObjectRequest } from './presign.ts'
+import { send } from './request.ts'
 
 export interface ObjectEntry {
   readonly kind: 'object'
@@ -51,22 +53,26 @@ export async function listObjects(question: ListingQuestion): Promise<ListingPag
     'continuation-token': after,
     'max-keys': limit?.toString(),
   })
-  const root = await sendForXml({ method: 'GET', bucket, query }, { signal })
-  const objects = childrenOf(root, 'Contents').map(
-    (one): ObjectEntry => ({
+  const text = await listed({ method: 'GET', bucket, query }, signal)
+  const objects = elementsOf(text, 'Contents').map(
+    ({ content }): ObjectEntry => ({
       kind: 'object',
-      key: decodedText(one, 'Key')!,
-      size: Number(textIn(one, 'Size')),
-      modifiedAt: new Date(textIn(one, 'LastModified')!),
+      key: firstDecoded(content, 'Key')!,
+      size: Number(firstText(content, 'Size')),
+      modifiedAt: new Date(firstText(content, 'LastModified')!),
     }),
   )
   // The object that has the folder itself as its key stands for the folder and is not shown inside it.
-  const entries = [...objects.filter(({ key }) => deep || key !== prefix || !key.endsWith('/')), ...foldersIn(root)]
-  return { entries: deep ? entries : entries.sort(byKey), next: textIn(root, 'NextContinuationToken') }
+  const entries = [...objects.filter(({ key }) => deep || key !== prefix || !key.endsWith('/')), ...foldersIn(text)]
+  return { entries: deep ? entries : entries.sort(byKey), next: firstText(text, 'NextContinuationToken') }
 }
 
-const foldersIn = (root: Element): FolderEntry[] =>
-  childrenOf(root, 'CommonPrefixes').map(one => ({ kind: 'folder', key: decodedText(one, 'Prefix')! }))
+async function listed(request: ObjectRequest, signal: AbortSignal | undefined): Promise<string> {
+  return (await send(request, { signal })).text()
+}
+
+const foldersIn = (text: string): FolderEntry[] =>
+  elementsOf(text, 'CommonPrefixes').map(({ content }) => ({ kind: 'folder', key: firstDecoded(content, 'Prefix')! }))
 
 const byKey = (one: Entry, other: Entry): number => (one.key < other.key ? -1 : 1)
 
@@ -104,32 +110,28 @@ async function listVersions(
     'key-marker': after?.key,
     'version-id-marker': after?.versionId,
   })
-  const root = await sendForXml({ method: 'GET', bucket, query }, { signal })
-  const rows = [...root.children].filter(({ localName }) => localName === 'Version' || localName === 'DeleteMarker')
-  const nextKey = decodedText(root, 'NextKeyMarker')
+  const text = await listed({ method: 'GET', bucket, query }, signal)
+  const nextKey = firstDecoded(text, 'NextKeyMarker')
   return {
-    versions: rows.map(versionOf),
-    folders: foldersIn(root),
+    versions: elementsOf(text, 'Version', 'DeleteMarker').map(versionOf),
+    folders: foldersIn(text),
     next:
-      textIn(root, 'IsTruncated') === 'true' && nextKey !== undefined
-        ? { key: nextKey, versionId: textIn(root, 'NextVersionIdMarker') }
+      firstText(text, 'IsTruncated') === 'true' && nextKey !== undefined
+        ? { key: nextKey, versionId: firstText(text, 'NextVersionIdMarker') }
         : undefined,
   }
 }
 
-function versionOf(row: Element): Version {
-  const [owner] = childrenOf(row, 'Owner')
-  return {
-    key: decodedText(row, 'Key')!,
-    versionId: textIn(row, 'VersionId')!,
-    isLatest: textIn(row, 'IsLatest') === 'true',
-    isMarker: row.localName === 'DeleteMarker',
-    size: Number(textIn(row, 'Size') ?? 0),
-    etag: textIn(row, 'ETag') ?? '',
-    modifiedAt: new Date(textIn(row, 'LastModified')!),
-    owner: owner === undefined ? undefined : (textIn(owner, 'DisplayName') ?? textIn(owner, 'ID')),
-  }
-}
+const versionOf = ({ name, content }: ListedElement): Version => ({
+  key: firstDecoded(content, 'Key')!,
+  versionId: firstText(content, 'VersionId')!,
+  isLatest: firstText(content, 'IsLatest') === 'true',
+  isMarker: name === 'DeleteMarker',
+  size: Number(firstText(content, 'Size') ?? 0),
+  etag: firstText(content, 'ETag') ?? '',
+  modifiedAt: new Date(firstText(content, 'LastModified')!),
+  owner: firstText(content, 'DisplayName') || firstText(content, 'ID'),
+})
 
 /** The versions of one key, newest first. They come first among those with the key as their prefix. */
 export async function versionsOfKey(bucket: string, key: string, signal?: AbortSignal): Promise<Version[]> {

@@ -68,12 +68,6 @@ export const childrenOf = (parent: Element, name: string): Element[] =>
 export const textIn = (parent: Element, name: string): string | undefined =>
   childrenOf(parent, name)[0]?.textContent ?? undefined
 
-/** Listings encode keys, because XML cannot carry every character. */
-export const decodedText = (parent: Element, name: string): string | undefined => {
-  const text = textIn(parent, name)
-  return text === undefined ? undefined : decodeURIComponent(text.replaceAll('+', ' '))
-}
-
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
 export const escapeXml = (text: string): string =>

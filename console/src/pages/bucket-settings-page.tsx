@@ -17,6 +17,7 @@ import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
 import { Link, navigate, toBucketAccess, toBuckets } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
+import { UnfinishedUploads } from '../uploads/unfinished-uploads.tsx'
 import { FolderPath } from './folder-path.tsx'
 import classes from './page.module.css'
 
@@ -106,6 +107,7 @@ export default function BucketSettingsPage({ bucket: name }: { readonly bucket: 
               {t.publicReview}
             </Anchor>
           </Section>
+          <UnfinishedUploads bucket={name} />
           <Deletion bucket={name} />
         </>
       )}

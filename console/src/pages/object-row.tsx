@@ -6,6 +6,7 @@ import { memo } from 'react'
 import { bytesText, lastPart, timeText, visibleText } from '../format.ts'
 import type { Entry } from '../objects/listing.ts'
 import { Icon } from '../parts/icons.tsx'
+import { rowAttributes } from '../parts/virtual-table.tsx'
 import { Link, toFolder, toObject } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './object-list.module.css'
@@ -50,13 +51,7 @@ function Cells({ entry, href }: { readonly entry: Entry; readonly href: string }
 export const ObjectRow = memo((props: ObjectRowProps) => {
   const { bucket, entry, isDeleted, index, start, isChosen, toggle } = props
   return (
-    <div
-      role="row"
-      aria-rowindex={index + 2}
-      aria-selected={isChosen}
-      className={classes.row}
-      style={{ transform: `translateY(${start}px)` }}
-    >
+    <div role="row" {...rowAttributes(index, start, classes.columns)} aria-selected={isChosen}>
       <span role="cell" className={classes.check}>
         <input
           type="checkbox"

@@ -3,23 +3,23 @@ import { Button, Group, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type DragEvent, useEffect, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
+import { useSession } from '../api/session.tsx'
 import { lastPart, visibleText } from '../format.ts'
 import type { Entry } from '../objects/listing.ts'
 import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { PageHead } from '../parts/page-head.tsx'
-import { Problem } from '../parts/problem.tsx'
 import { navigate, toFolder } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 import { type ChosenFile, droppedFiles } from '../uploads/dropped-files.ts'
+import { InterruptedUploads } from '../uploads/interrupted-uploads.tsx'
 import { uploadQueue } from '../uploads/upload-queue.ts'
 import { FolderPath } from './folder-path.tsx'
 import { ObjectList } from './object-list.tsx'
 import classes from './objects-page.module.css'
 import { SelectionBar } from './selection-bar.tsx'
 import { UploadButton } from './upload-button.tsx'
-import { useListing } from './use-listing.ts'
 
 const t = texts.objects
 
@@ -94,12 +94,12 @@ function useDropTarget(onFiles: (files: readonly ChosenFile[]) => void) {
 
 export default function ObjectsPage(props: ObjectsPageProps) {
   const { bucket, prefix, search, isDeleted } = props
-  const listing = useListing(props)
+  const { accessKey } = useSession()
   const [chosen, setChosen] = useState<ReadonlyMap<string, Entry>>(new Map())
   const permissions = usePermissions({ write: { action: 's3:PutObject', bucket, key: `${prefix}file` } })
   const upload = (files: readonly ChosenFile[]): void => {
     const keyed = files.map(({ path, file }) => ({ key: prefix + path, file }))
-    uploadQueue.add(bucket, keyed)
+    uploadQueue.add({ bucket, accessKey }, keyed)
   }
   const { isOver, handlers } = useDropTarget(upload)
   useRefreshAfterUploads(bucket)
@@ -119,14 +119,14 @@ export default function ObjectsPage(props: ObjectsPageProps) {
         {!isDeleted && <UploadButton permission={permissions.write} onFiles={upload} />}
       </PageHead>
       <BucketTabs bucket={bucket} />
+      <InterruptedUploads bucket={bucket} />
       <Group>
         <SearchField key={`${prefix}/${isDeleted}`} {...props} />
       </Group>
       {chosen.size > 0 && (
         <SelectionBar place={{ bucket, prefix }} chosen={[...chosen.values()]} clear={() => setChosen(new Map())} />
       )}
-      {listing.error !== null && <Problem error={listing.error} retry={() => void listing.refetch()} />}
-      <ObjectList {...props} listing={listing} chosen={chosen} setChosen={setChosen} />
+      <ObjectList {...props} chosen={chosen} setChosen={setChosen} />
       {isOver && (
         <div className={classes.drop} aria-hidden="true">
           {t.dropHere(visibleText(`${bucket}/${prefix}`))}

@@ -2,6 +2,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { type ListingPage, listDeleted, listObjects } from '../objects/listing.ts'
+import { PagedList } from '../objects/paged-list.ts'
 
 interface ListingPlace {
   readonly bucket: string
@@ -18,8 +19,10 @@ export function useListing({ bucket, prefix, search, isDeleted }: ListingPlace) 
       list({ bucket, prefix: prefix + search, after: pageParam, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: page => page.next,
+    // Comparing every entry with the one before costs more than drawing the few that are in view.
+    structuralSharing: false,
   })
-  const entries = useMemo(() => query.data?.pages.flatMap(page => page.entries) ?? [], [query.data])
+  const entries = useMemo(() => new PagedList(query.data?.pages.map(page => page.entries) ?? []), [query.data])
   return { ...query, entries }
 }
 

@@ -1,11 +1,11 @@
 /** Encryption keys and their rotation. */
 import { Button, Skeleton, Text } from '@mantine/core'
 import { useState } from 'react'
+import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
 import { serverTexts } from '../texts/server.ts'
 import { texts } from '../texts/texts.ts'
-import { type Column, DataTable } from './data-table.tsx'
 import { NamedKeys } from './named-keys.tsx'
 import { RewrapSection } from './rewrap-section.tsx'
 import { RotateDialog, type Rotation } from './rotate-dialog.tsx'

@@ -1,9 +1,9 @@
 /** The tasks that the server carries out on its own. */
 import { Paper, Title } from '@mantine/core'
 import { countText, timeText } from '../format.ts'
+import { type Column, DataTable } from '../parts/data-table.tsx'
 import { serverTexts } from '../texts/server.ts'
 import type { Reading } from './counters.ts'
-import { type Column, DataTable } from './data-table.tsx'
 import { spentText } from './values.ts'
 
 const t = serverTexts.maintenance

@@ -2,13 +2,13 @@
 import { Skeleton, Text } from '@mantine/core'
 import type { AdminApi } from '../api/admin-api.ts'
 import { bytesText, countText, visibleText } from '../format.ts'
+import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
 import { serverTexts } from '../texts/server.ts'
 import { texts } from '../texts/texts.ts'
-import { type Column, DataTable } from './data-table.tsx'
 import { usePolled } from './use-polled.ts'
 
 const t = serverTexts.usage

@@ -72,6 +72,7 @@ export const accessTexts = {
   },
   user: {
     of: (account: string) => `User of ${account}`,
+    explain: 'Ask what this user may do',
     disableText: 'All keys of the user are refused at once, also in share links. You can enable the user again.',
     deleteTitle: (name: string) => `Delete user ${name}?`,
     deleteText:

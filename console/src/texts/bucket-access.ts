@@ -87,6 +87,13 @@ export const bucketAccessTexts = {
   aclSaved: 'The ACL was saved.',
   document: 'Show the document',
   documentLabel: 'ACL as XML',
+  aclMalformed: (line: number) => `The document is not well-formed in line ${line}.`,
+  aclProblems: {
+    root: 'The document is an AccessControlPolicy with an AccessControlList.',
+    grantee: 'A grantee needs an ID or a URI.',
+    group: 'The URI of a group is not known.',
+    permission: 'A permission is one of READ, WRITE, READ_ACP, WRITE_ACP and FULL_CONTROL.',
+  },
   objectAccess: 'Access',
   explainObject: 'Who may do what with it?',
   objectAclOpen: 'Show the ACL',

@@ -4,7 +4,8 @@
  */
 import { bytesText, countText } from '../format.ts'
 
-const counted = (count: number, one: string, many: string): string => `${countText(count)} ${count === 1 ? one : many}`
+export const counted = (count: number, one: string, many: string): string =>
+  `${countText(count)} ${count === 1 ? one : many}`
 export const objectsText = (count: number): string => counted(count, 'object', 'objects')
 
 export const texts = {

@@ -50,11 +50,16 @@ class UploadQueue {
     return () => this.#doneListeners.delete(listener)
   }
 
-  add(bucket: string, files: readonly { readonly key: string; readonly file: File }[]): void {
+  /** `accessKey` is the key of the session: only it goes on with uploads that an earlier page began. */
+  add(
+    { bucket, accessKey }: { readonly bucket: string; readonly accessKey: string },
+    files: readonly { readonly key: string; readonly file: File }[],
+  ): void {
     for (const { key, file } of files) {
       const id = this.#nextId++
       const view: Upload = { id, bucket, key, size: file.size, state: 'waiting', sentBytes: 0, error: undefined }
-      const multipart = file.size >= MULTIPART_BYTES_MIN ? new MultipartUpload({ bucket, key }, file) : undefined
+      const isLarge = file.size >= MULTIPART_BYTES_MIN
+      const multipart = isLarge ? new MultipartUpload({ bucket, key, accessKey, file }) : undefined
       this.#tasks.set(id, { view, file, multipart, stop: new AbortController() })
     }
     this.#changed()

@@ -1,6 +1,6 @@
 /**
- * A listing of many keys, measured in the browser: 50,000, or as many as HOLDFAST_TEST_KEYS says. The limits are wide,
- * because other work on the machine costs frames as well; the figures are printed.
+ * A listing of many keys, measured in the browser: 50,000, or as many as HOLDFAST_TEST_KEYS says. Other work on the
+ * machine costs frames as well, so that these are only printed; the processor time of the page's own tasks is limited.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,8 +12,12 @@ import { openConsole } from '../visit.ts'
 const BUCKET = 'many'
 const KEYS = Number(process.env.HOLDFAST_TEST_KEYS ?? 50_000)
 /** Rows to scroll through. */
-const SCROLLED = Math.min(KEYS - 1, Number(process.env.HOLDFAST_TEST_ROWS ?? 20_000))
-const ROW_PIXELS = 44
+const SCROLLED = Math.min(KEYS, Number(process.env.HOLDFAST_TEST_ROWS ?? 20_000))
+const WHEEL_PIXELS = 8000
+/** As long as a frame may take. */
+const TASK_MS_MAX = 50
+/** The number of the last row in view, from 1. */
+const LAST_ROW = `Math.max(...[...document.querySelectorAll('[role="row"]')].map(row => row.ariaRowIndex)) - 1`
 
 const visit = openConsole([], {
   async prepare(data) {
@@ -38,6 +42,28 @@ const WATCH_FRAMES = `{
     .observe({ type: 'longtask' })
 }`
 
+interface TraceEvent {
+  readonly name: string
+  readonly ph: string
+  readonly pid: number
+  readonly tid: number
+  /** Microseconds of processor time. */
+  readonly tdur?: number
+  readonly args: { readonly name?: string }
+}
+
+/** Processor time of the tasks on the main threads of pages, in milliseconds, longest first. */
+function tasksIn(trace: Buffer): number[] {
+  const { traceEvents: events } = JSON.parse(trace.toString()) as { traceEvents: readonly TraceEvent[] }
+  const threadOf = ({ pid, tid }: TraceEvent): string => `${pid} ${tid}`
+  const isMain = ({ name, args }: TraceEvent): boolean => name === 'thread_name' && args.name === 'CrRendererMain'
+  const main = new Set(events.filter(isMain).map(threadOf))
+  return events
+    .filter(event => event.ph === 'X' && event.tdur !== undefined && main.has(threadOf(event)))
+    .map(({ tdur }) => tdur! / 1000)
+    .sort((one, other) => other - one)
+}
+
 interface Frames {
   readonly frames: readonly number[]
   readonly tasks: readonly number[]
@@ -46,6 +72,8 @@ interface Frames {
 test('the first page is ready soon on a cold cache', async () => {
   const context = await visit.browser.newContext()
   const page = await context.newPage()
+  // The time of a browser that starts its own processes is not the console's.
+  await page.goto('about:blank')
   await page.goto(visit.world.server.consoleUrl)
   await page.getByRole('heading', { name: 'Sign in to Holdfast' }).waitFor()
   const ready = Number(await page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`))
@@ -62,11 +90,13 @@ test('scrolling through pages of a listing stays smooth and small', async () => 
   const list = visit.page.getByRole('rowgroup').nth(1)
   await list.hover()
   await visit.page.evaluate(WATCH_FRAMES)
-  let top = 0
-  while (top < SCROLLED * ROW_PIXELS) {
-    await visit.page.mouse.wheel(0, 8000)
-    top = Number(await visit.page.evaluate(`document.querySelectorAll('[role="rowgroup"]')[1].scrollTop`))
+  await visit.browser.startTracing(visit.page, { categories: ['toplevel', '-*'] })
+  let last = 0
+  while (last < SCROLLED) {
+    await visit.page.mouse.wheel(0, WHEEL_PIXELS)
+    last = Number(await visit.page.evaluate(LAST_ROW))
   }
+  const [longest = Number.NaN] = tasksIn(await visit.browser.stopTracing())
   const { frames, tasks } = (await visit.page.evaluate('window.watched')) as Frames
   const long = frames.filter(milliseconds => milliseconds > 50).length
   await protocol.send('HeapProfiler.collectGarbage')
@@ -78,11 +108,12 @@ test('scrolling through pages of a listing stays smooth and small', async () => 
       `${SCROLLED} rows in ${frames.length} frames`,
       `${long} over 50 ms, median ${percentile(0.5)} ms, 99th percentile ${percentile(0.99)} ms`,
       `${tasks.length} long tasks, longest ${Math.round(Math.max(0, ...tasks))} ms`,
+      `most processor time of a task ${Math.round(longest)} ms`,
       `heap ${Math.round(usedSize / 2 ** 20)} MiB`,
     ].join('; '),
   )
   assert((await visit.page.getByRole('row').count()) < 100, 'only rows in view exist')
-  assert(percentile(0.5) < 500, 'half of the frames are longer than 500 ms')
+  assert(longest < TASK_MS_MAX, `a task of the page took ${longest} ms of processor time`)
   assert(usedSize < 200 * 2 ** 20, `${usedSize} bytes of memory`)
   assertQuiet(visit.watched)
 })

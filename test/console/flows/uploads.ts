@@ -1,9 +1,10 @@
 /** Uploads that are dropped, interrupted and previewed. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Request } from 'playwright-core'
 import { ROOT } from '../../cli/program.ts'
 import { until as untilSo } from '../../workers/program.ts'
 import { assertQuiet, showPage, until } from '../browser.ts'
@@ -88,6 +89,85 @@ test('a lost connection is retried, and the object arrives whole', async () => {
   assert((await stored('lost.bin')).equals(bytes))
   await button('Clear finished').click()
   assertQuiet(visit.watched, /net::ERR_/)
+})
+
+const partNumberOf = (url: string): string | null => new URL(url).searchParams.get('partNumber')
+
+/** Uploads the file until its first part has arrived, and loads the page again in the middle of the others. */
+async function interrupt(path: string): Promise<void> {
+  const isHeld = (url: URL): boolean => url.searchParams.has('partNumber') && url.searchParams.get('partNumber') !== '1'
+  // Requests that are never answered end with the page.
+  await visit.page.route(isHeld, () => {})
+  const first = visit.page.waitForResponse(response => partNumberOf(response.url()) === '1' && response.ok())
+  await choose(path)
+  await first
+  await visit.page.getByText(/^Uploading · 8.0 MiB of/).waitFor()
+  await visit.page.reload()
+  await visit.page.unroute(isHeld)
+}
+
+/** The numbers of the parts that are sent until the upload is done. */
+async function partsUntilDone(path: string): Promise<(string | null)[]> {
+  const sent: (string | null)[] = []
+  const note = (request: Request): void => {
+    if (request.method() === 'PUT') sent.push(partNumberOf(request.url()))
+  }
+  visit.page.on('request', note)
+  await choose(path)
+  await visit.page.getByText('1 of 1 file uploaded').waitFor()
+  visit.page.off('request', note)
+  await button('Clear finished').click()
+  return sent.toSorted()
+}
+
+const remembered = (): Promise<unknown> => visit.page.evaluate(`localStorage['holdfast-uploads']`)
+
+test('an upload goes on after the page was loaded again and the file chosen again', async () => {
+  const bytes = randomBytes(20 * MEGABYTE)
+  const path = fileOf('resumed.bin', bytes)
+  await open(`/buckets/${BUCKET}`)
+  await interrupt(path)
+  await visit.page.getByText('1 upload was interrupted').waitFor()
+  assert(!String(await remembered()).includes(ROOT.secretKey))
+  await showPage(visit.page, 'upload-interrupted')
+  assert.deepEqual(await partsUntilDone(path), ['2', '3'])
+  assert((await stored('resumed.bin')).equals(bytes))
+  assert.equal(await visit.page.getByText('1 upload was interrupted').count(), 0)
+  assert.equal(await remembered(), '[]')
+  assertQuiet(visit.watched)
+})
+
+test('a part of a file that was changed in the meantime is sent again', async () => {
+  const bytes = randomBytes(20 * MEGABYTE)
+  const path = fileOf('changed.bin', bytes)
+  const time = new Date('2026-01-01T00:00:00Z')
+  utimesSync(path, time, time)
+  await open(`/buckets/${BUCKET}`)
+  await interrupt(path)
+  bytes[5]! ^= 1
+  fileOf('changed.bin', bytes)
+  // The browser sees the same name, size and time.
+  utimesSync(path, time, time)
+  assert.deepEqual(await partsUntilDone(path), ['1', '2', '3'])
+  assert((await stored('changed.bin')).equals(bytes))
+  assert.equal(await remembered(), '[]', 'it was the same upload')
+  assertQuiet(visit.watched)
+})
+
+test('unfinished uploads of a bucket are listed and aborted', async () => {
+  await open(`/buckets/${BUCKET}`)
+  await interrupt(fileOf('given-up.bin', randomBytes(20 * MEGABYTE)))
+  await visit.page.getByText('1 upload was interrupted').waitFor()
+  await open(`/buckets/${BUCKET}/settings`)
+  await button('Abort the upload of given-up.bin').click()
+  await visit.page.getByRole('dialog').getByText('The parts of given-up.bin that arrived are deleted.').waitFor()
+  await showPage(visit.page, 'upload-abort')
+  await visit.page.getByRole('dialog').getByRole('button', { name: 'Abort' }).click()
+  await visit.page.getByText('There are none.').waitFor()
+  const listing = await visit.world.client(BUCKET).requestOnce({ method: 'GET', query: { uploads: '' } })
+  assert(!listing.body.toString().includes('<Upload>'))
+  assert.equal(await remembered(), '[]')
+  assertQuiet(visit.watched)
 })
 
 interface WorkerProcess {

@@ -1,9 +1,9 @@
 /** Asks before a step that someone will notice. */
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { UseMutationResult } from '@tanstack/react-query'
-import { Dialog } from '../parts/dialog.tsx'
-import { Problem } from '../parts/problem.tsx'
 import { texts } from '../texts/texts.ts'
+import { Dialog } from './dialog.tsx'
+import { Problem } from './problem.tsx'
 
 interface ConfirmChangeDialogProps {
   readonly title: string
