@@ -2,13 +2,16 @@
  * `npm run test:simulation -- [--seeds N] [--from SEED] [--gateways N] [--without MECHANISM]`: simulates clusters of 3
  * to 100 gateways, one schedule per seed, then the controls: with a mechanism switched off, the checks must notice.
  */
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { ALL_MECHANISMS, type Mechanisms } from './gateway.ts'
-import { simulate } from './world.ts'
+import { FEWEST_GATEWAYS, violationsOf } from './schedule.ts'
+import type { Share, Violated } from './schedules-thread.ts'
 
 /** Every control must be noticed within this many schedules. */
 const CONTROL_SEEDS_MAX = 200
-const FEW = 3
 
 const { values } = parseArgs({
   options: {
@@ -19,30 +22,26 @@ const { values } = parseArgs({
   },
 })
 
-/** Mostly few gateways, where faults meet more often; now and then many. */
-function gatewaysOf(seed: number): number {
-  if (values.gateways !== undefined) return Number(values.gateways)
-  if (seed % 250 === 0) return 100
-  return seed % 25 === 0 ? 20 : FEW + (seed % 3)
-}
-
-async function violationsOf(seed: number, gateways: number, mechanisms: Mechanisms): Promise<readonly string[]> {
-  try {
-    return (await simulate({ seed, gateways, mechanisms })).violations
-  } catch (error) {
-    return [(error as Error).stack ?? String(error)]
-  }
+/** Runs a share of the schedules in a thread and returns how many violated something. */
+async function runShare(share: Share): Promise<number> {
+  let failed = 0
+  const thread = new Worker(new URL('./schedules-thread.js', import.meta.url), { workerData: share })
+  thread.on('message', ({ seed, gateways, violations }: Violated) => {
+    failed++
+    console.log(`seed ${seed}, ${gateways} gateways:\n  ${violations.join('\n  ')}`)
+  })
+  const [code] = await once(thread, 'exit')
+  if (code !== 0) throw new Error(`the thread of seed ${share.from} and following ended with ${code}`)
+  return failed
 }
 
 async function schedules(): Promise<{ passed: number; failed: number }> {
   const [from, count] = [Number(values.from), Number(values.seeds)]
-  let failed = 0
-  for (let seed = from; seed < from + count; seed++) {
-    const violations = await violationsOf(seed, gatewaysOf(seed), ALL_MECHANISMS)
-    if (violations.length === 0) continue
-    failed++
-    console.log(`seed ${seed}, ${gatewaysOf(seed)} gateways:\n  ${violations.join('\n  ')}`)
-  }
+  const gateways = values.gateways === undefined ? undefined : Number(values.gateways)
+  const step = Math.min(availableParallelism(), count)
+  const shares = Array.from({ length: step }, (_, n) => ({ from: from + n, to: from + count, step, gateways }))
+  const failures = await Promise.all(shares.map(runShare))
+  const failed = failures.reduce((sum, one) => sum + one, 0)
   console.log(`${count} schedules from seed ${from}: ${failed} with violations`)
   return { passed: count - failed, failed }
 }
@@ -50,7 +49,7 @@ async function schedules(): Promise<{ passed: number; failed: number }> {
 /** True when the checks notice that a mechanism is missing. */
 async function control(name: keyof Mechanisms): Promise<boolean> {
   for (let seed = 1; seed <= CONTROL_SEEDS_MAX; seed++) {
-    const [violation] = await violationsOf(seed, FEW, { ...ALL_MECHANISMS, [name]: false })
+    const [violation] = await violationsOf(seed, FEWEST_GATEWAYS, { ...ALL_MECHANISMS, [name]: false })
     if (violation === undefined) continue
     console.log(`control without ${name}: noticed by seed ${seed}: ${violation.split('\n')[0]}`)
     return true
