@@ -90,37 +90,46 @@ function portLike(port) {
   })
 }
 
-/** Runs a page in a separate clone; returns one line for each block whose output differs from the page. */
-async function tryPage(path) {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-docs-'))
-  try {
-    const clone = join(folder, 'holdfast')
-    // The checkout may belong to another user; git does not read it without this setting.
-    const settings = join(folder, 'gitconfig')
-    writeFileSync(settings, '[safe]\n\tdirectory = *\n')
-    const cloning = { stdio: 'inherit', env: { ...process.env, GIT_CONFIG_GLOBAL: settings } }
-    if (spawnSync('git', ['clone', '--quiet', ROOT, clone], cloning).status !== 0) giveUp('git clone failed')
-    cpSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'), { recursive: true, verbatimSymlinks: true })
-    cpSync(join(ROOT, path), join(clone, path))
-    const [listen, console] = await Promise.all(PORTS.map(portLike))
-    const page = readFileSync(join(clone, path), 'utf8').replaceAll(`:${PORTS[0]}`, `:${listen}`)
-    const blocks = blocksOf(page)
-    const script = PRELUDE + blocks.map(asScript).join('')
-    const timeout = BLOCK_SECONDS_MAX * 1000 * (blocks.length + 1)
-    const env = withoutProxyHere()
-    if (listen !== PORTS[0]) env.HOLDFAST_LISTEN = `127.0.0.1:${listen}`
-    if (console !== PORTS[1]) env.HOLDFAST_CONSOLE = `127.0.0.1:${console}`
-    const run = spawnSync('bash', ['-c', script], { cwd: clone, env, encoding: 'utf8', timeout, maxBuffer: 2 ** 28 })
-    return judge(path, blocks, run, leftBehind(clone, path))
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+/** A fresh clone, which the first page builds by the commands that a newcomer types. */
+function cloneInto(folder) {
+  const clone = join(folder, 'holdfast')
+  // The checkout may belong to another user; git does not read it without this setting.
+  const settings = join(folder, 'gitconfig')
+  writeFileSync(settings, '[safe]\n\tdirectory = *\n')
+  const cloning = { stdio: 'inherit', env: { ...process.env, GIT_CONFIG_GLOBAL: settings } }
+  if (spawnSync('git', ['clone', '--quiet', ROOT, clone], cloning).status !== 0) giveUp('git clone failed')
+  cpSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'), { recursive: true, verbatimSymlinks: true })
+  return clone
+}
+
+/** Runs a page in the clone; prints one line for each block and counts them. */
+async function tryPage(clone, path) {
+  cpSync(join(ROOT, path), join(clone, path))
+  const [listen, console] = await Promise.all(PORTS.map(portLike))
+  const page = readFileSync(join(clone, path), 'utf8').replaceAll(`:${PORTS[0]}`, `:${listen}`)
+  const blocks = blocksOf(page)
+  const script = PRELUDE + blocks.map(asScript).join('')
+  const timeout = BLOCK_SECONDS_MAX * 1000 * (blocks.length + 1)
+  const env = withoutProxyHere()
+  if (listen !== PORTS[0]) env.HOLDFAST_LISTEN = `127.0.0.1:${listen}`
+  if (console !== PORTS[1]) env.HOLDFAST_CONSOLE = `127.0.0.1:${console}`
+  const run = spawnSync('bash', ['-c', script], { cwd: clone, env, encoding: 'utf8', timeout, maxBuffer: 2 ** 28 })
+  const counts = judge(path, blocks, run, leftBehind(clone))
+  restore(clone)
+  return counts
 }
 
 /** A page removes what it created. The data folder of the first `npm start` is the reader's own, and git ignores it. */
-function leftBehind(clone, path) {
+function leftBehind(clone) {
   const { stdout } = spawnSync('git', ['status', '--porcelain'], { cwd: clone, encoding: 'utf8' })
-  return stdout.split('\n').filter(line => line !== '' && !line.endsWith(path))
+  const isPage = line => PAGES.some(page => line.endsWith(page))
+  return stdout.split('\n').filter(line => line !== '' && !isPage(line))
+}
+
+/** No page sees the data or the files of the page before it. Only the build is shared. */
+function restore(clone) {
+  const kept = ['node_modules', 'dist'].flatMap(name => ['--exclude', name])
+  if (spawnSync('git', ['clean', '-fdxq', ...kept], { cwd: clone }).status !== 0) giveUp('git clean failed')
 }
 
 function judge(path, blocks, { stdout, stderr, status }, rubbish) {
@@ -149,10 +158,16 @@ function judge(path, blocks, { stdout, stderr, status }, rubbish) {
 installMissing()
 build()
 const totals = { passed: 0, failed: 0 }
-for (const page of PAGES) {
-  const { passed, failed } = await tryPage(page)
-  totals.passed += passed
-  totals.failed += failed
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-docs-'))
+try {
+  const clone = cloneInto(folder)
+  for (const page of PAGES) {
+    const { passed, failed } = await tryPage(clone, page)
+    totals.passed += passed
+    totals.failed += failed
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
 }
 console.log(`${totals.passed} passed, ${totals.failed} failed`)
 process.exitCode = totals.failed === 0 ? 0 : 1
