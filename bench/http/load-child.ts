@@ -120,7 +120,7 @@ class Lane {
 
   #lengthOf(head: string): number {
     if (!head.startsWith('HTTP/1.1 20')) throw new Error(`an answer that nobody expected: ${head}`)
-    if (this.#bodiless) return 0
+    if (this.#bodiless || head.startsWith('HTTP/1.1 204')) return 0
     this.#isChunked = /\r\ntransfer-encoding: ?chunked/i.test(head)
     if (this.#isChunked) return 0
     const length = /\r\ncontent-length: ?(\d+)/i.exec(head)

@@ -124,12 +124,18 @@ export async function resultOf<Orders>(program: string, orders: Orders): Promise
   return JSON.parse(text) as Loaded
 }
 
-/** The most memory that any process of a server ever had, by the kernel's own mark. */
-export function peakMegabytes({ pid }: Contender): number {
+/** A figure that the kernel keeps for each process of a server, of the process where it is largest. */
+function largestMegabytes({ pid }: Contender, figure: 'VmHWM' | 'RssAnon'): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
-  const peaks = [pid, ...children].map(one => {
-    const told = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))
-    return (Number(told![1]) * 1024) / 1e6
+  const figures = [pid, ...children].map(one => {
+    const line = new RegExp(`${figure}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${one}/status`, 'utf8'))
+    return (Number(line![1]) * 1024) / 1e6
   })
-  return Math.max(...peaks)
+  return Math.max(...figures)
 }
+
+/** The most memory that any process of a server ever had. */
+export const peakMegabytes = (server: Contender): number => largestMegabytes(server, 'VmHWM')
+
+/** Memory of a process now, without pages of files that it has mapped: the system can drop those at any time. */
+export const ownMegabytes = (server: Contender): number => largestMegabytes(server, 'RssAnon')

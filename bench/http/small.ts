@@ -1,6 +1,6 @@
 /** Small requests, 64 connections at a time, each waiting for its answer. */
 import { randomBytes } from 'node:crypto'
-import { aloneRow, medians, type Row, rowOf } from '../measure.ts'
+import { aloneRow, median, medians, type Row, rowOf } from '../measure.ts'
 import { randomName, type Scene } from '../scene.ts'
 import { type Contender, load, startHoldfast, startReference } from './processes.ts'
 import type { Asked } from './signed.ts'
@@ -80,4 +80,42 @@ export async function workers(scene: Scene): Promise<Row[]> {
   await Promise.all([one.stop(), two.stop()])
   await scene.clear()
   return [rowOf('workers-2-vs-1', 'op/s', byTwo!, byOne!)]
+}
+
+const WARM_MS = 4_000
+
+/** Answers of the first second after a start, and of a second when the same server has been busy for some time. */
+async function firstAndLater(
+  scene: Scene,
+  data: string,
+  asked: readonly Asked[],
+): Promise<{ readonly first: number; readonly later: number }> {
+  const server = await startHoldfast(scene, { data })
+  const during = async (milliseconds: number): Promise<number> => {
+    const loaded = await load(scene, server, { asked, connections: CONNECTIONS, milliseconds })
+    return (loaded.answers * 1000) / loaded.milliseconds
+  }
+  const first = await during(1_000)
+  await during(WARM_MS)
+  const later = await during(1_000)
+  await server.stop()
+  return { first, later }
+}
+
+export async function firstSecond(scene: Scene): Promise<Row[]> {
+  const data = scene.newFolder('holdfast')
+  const filled = await startHoldfast(scene, { data })
+  await fill(scene, filled)
+  await filled.stop()
+  const rows: Row[] = []
+  for (const [name, asked] of [
+    ['get-4k-first-second', asking('GET')] as const,
+    ['put-4k-first-second', puts] as const,
+  ]) {
+    const turns = []
+    for (let round = 0; round < rounds(scene); round++) turns.push(await firstAndLater(scene, data, asked))
+    rows.push(rowOf(name, 'op/s', median(turns.map(({ first }) => first)), median(turns.map(({ later }) => later))))
+  }
+  await scene.clear()
+  return rows
 }
