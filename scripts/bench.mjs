@@ -3,6 +3,7 @@
  * `npm start` would use, or the one that HOLDFAST_RUNTIME names.
  */
 import { join } from 'node:path'
+import { bundledProgram } from './bundle.mjs'
 import { become, build, chooseRuntime, giveUp, installMissing, ROOT } from './runtime.mjs'
 
 const SUITES = ['engine', 'http', 'copy', 'growth', 'cluster', 'peers']
@@ -19,6 +20,8 @@ if (!SUITES.includes(suite)) giveUp(`unknown suite "${suite}": ${SUITES.join(', 
 installMissing()
 build()
 const runtime = chooseRuntime(process.env.HOLDFAST_RUNTIME)
+const program = runtime.name === 'node' ? bundledProgram() : undefined
+if (program !== undefined) process.env.HOLDFAST_BENCH_PROGRAM = program
 const command = [runtime.command, ...runtime.args, join(ROOT, 'dist', 'bench', `${suite}.js`), ...options]
 const preparation = PREPARED_BY[suite]
 if (preparation === undefined) become(command[0], command.slice(1))

@@ -15,7 +15,8 @@ export interface Contender {
 }
 
 const here = (name: string): string => join(import.meta.dirname, name)
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.js')
+/** The bundle that `npm start` runs, where there is one. */
+const PROGRAM = process.env.HOLDFAST_BENCH_PROGRAM ?? join(import.meta.dirname, '..', '..', 'src', 'main.js')
 
 function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
   const child = spawn(process.execPath, [...process.execArgv, ...args], {
@@ -61,7 +62,7 @@ export function startHoldfast(scene: Scene, starting: Starting = {}): Promise<Co
   const { workers = 1, data = scene.newFolder('holdfast'), flags: others = [] } = starting
   const flags = [...others, '--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--buckets', 'bench']
   if (workers !== 'default') flags.push('--workers', String(workers))
-  const child = run([MAIN, 'serve', ...flags], {
+  const child = run([PROGRAM, 'serve', ...flags], {
     HOLDFAST_ROOT_ACCESS_KEY: KEYS.accessKey,
     HOLDFAST_ROOT_SECRET_KEY: KEYS.secretKey,
   })
