@@ -23,18 +23,23 @@ const BEYOND_ASCII = /[\x80-\xff]/
 
 /** Percent-decodes one part of a target; a result that is not UTF-8, or contains a zero byte, is refused. */
 export function decodeTarget(text: string): string {
-  if (!text.includes('%') && !BEYOND_ASCII.test(text)) return text
-  const bytes = text.replace(ESCAPE, (_, hex?: string) => {
-    const code = hex === undefined ? 0 : Number.parseInt(hex, 16)
-    if (code === 0) throw new Fault('InvalidURI')
-    return String.fromCharCode(code)
-  })
-  if (!BEYOND_ASCII.test(bytes)) return bytes
+  const isAscii = !BEYOND_ASCII.test(text)
+  if (isAscii && !text.includes('%')) return text
+  if (text.includes('%00')) throw new Fault('InvalidURI')
   try {
-    return utf8.decode(Buffer.from(bytes, 'latin1'))
+    return isAscii ? decodeURIComponent(text) : utf8.decode(unescapedBytes(text))
   } catch {
     throw new Fault('InvalidURI')
   }
+}
+
+/** Some clients send bytes beyond ASCII without escaping them. */
+function unescapedBytes(text: string): Buffer {
+  const bytes = text.replace(ESCAPE, (_, hex?: string) => {
+    if (hex === undefined) throw new Fault('InvalidURI')
+    return String.fromCharCode(Number.parseInt(hex, 16))
+  })
+  return Buffer.from(bytes, 'latin1')
 }
 
 /** Undefined for a value that names no host. A trailing dot, as in a fully qualified name, is dropped. */
