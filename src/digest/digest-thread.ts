@@ -7,18 +7,12 @@
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
 import { type DigestAlgorithm, type DigestCommand, type DigestReply, digestProgram } from './digest-program.ts'
-import { md5Lanes } from './md5-lanes.ts'
-import { md5Module } from './md5-module.ts'
 
 /** Large enough that messages cost next to nothing, small enough to stay in a core's cache. */
 export const BUFFER_BYTES = 256 * 1024
 const BUFFERS_MAX = 8
-/** MD5s that a thread computes together. */
-const MD5_LANES = 4
-/** CPU time of up to four MD5s relative to one other digest, to spread digests over the threads. */
-const MD5_COST = 2
-/** One for the MD5 module itself, four for each lane. */
-const MD5_PAGES = 1 + 4 * MD5_LANES
+/** CPU time per byte relative to each other, to spread digests over the threads. */
+const COST: Readonly<Record<DigestAlgorithm, number>> = { md5: 2, sha1: 1, sha256: 1 }
 
 /** The part of a `Worker` that is used here. */
 export interface ThreadPort {
@@ -35,10 +29,8 @@ export interface ThreadPort {
  * environment stays empty because it may hold secrets.
  */
 export function startThread(): ThreadPort {
-  const modules =
-    "threads: require('node:worker_threads'), crypto: require('node:crypto'), wasm: globalThis.WebAssembly"
-  const text = `(${digestProgram})({ ${modules}, md5Lanes: ${md5Lanes} })`
-  return new Worker(text, { eval: true, env: {}, execArgv: [], workerData: md5Module(MD5_PAGES) })
+  const modules = "{ threads: require('node:worker_threads'), crypto: require('node:crypto') }"
+  return new Worker(`(${digestProgram})(${modules})`, { eval: true, env: {}, execArgv: [] })
 }
 
 interface Waiter {
@@ -50,13 +42,14 @@ export class DigestThread {
   failure: Error | undefined
   /** A thread that never replied cannot be started here; one that did may be replaced. */
   hasAnswered = false
+  /** The cost of all open digests. */
+  load = 0
   readonly #port: ThreadPort
   readonly #idle: ArrayBuffer[] = []
   #allocated = 0
   readonly #waiters: Waiter[] = []
   readonly #streams = new Map<number, DigestStream>()
   #lastId = 0
-  #md5s = 0
 
   constructor(start: () => ThreadPort, onFailure: (thread: DigestThread) => void) {
     this.#port = start()
@@ -70,24 +63,13 @@ export class DigestThread {
     this.#port.unref()
   }
 
-  /** The cost of all open digests. */
-  get load(): number {
-    return MD5_COST * Math.ceil(this.#md5s / MD5_LANES) + this.#streams.size - this.#md5s
-  }
-
-  /** Another MD5 would be computed together with those it has. */
-  get hasFreeLane(): boolean {
-    return this.#md5s % MD5_LANES > 0
-  }
-
   open(algorithm: DigestAlgorithm): DigestStream {
-    // A lone MD5 is faster by node:crypto, which cannot pass its state on: it stays there until its end.
-    const isShared = algorithm === 'md5' && this.#md5s > 0
-    const stream = new DigestStream(this, ++this.#lastId, algorithm, isShared)
+    const stream = new DigestStream(this, ++this.#lastId, algorithm)
     // Only open digests keep the process running.
     if (this.#streams.size === 0) this.#port.ref()
     this.#streams.set(stream.id, stream)
-    if (algorithm === 'md5') this.#md5s++
+    this.load += COST[algorithm]
+    this.#port.postMessage({ id: stream.id, start: algorithm })
     return stream
   }
 
@@ -109,28 +91,31 @@ export class DigestThread {
     else waiter.resolve(buffer)
   }
 
-  hash({ id, algorithm, isShared }: DigestStream, buffer: ArrayBuffer, bytes: number, isLast: boolean): void {
+  hash(stream: DigestStream, buffer: ArrayBuffer, bytes: number): void {
     if (this.failure !== undefined) throw this.failure
-    this.#port.postMessage({ id, algorithm, buffer, bytes, isLast, isShared }, [buffer])
+    this.#port.postMessage({ id: stream.id, buffer, bytes }, [buffer])
   }
 
-  drop(stream: DigestStream): void {
-    if (this.failure === undefined) this.#port.postMessage({ drop: stream.id })
-    this.#close(stream)
+  end(stream: DigestStream, end: 'digest' | 'drop'): void {
+    if (this.failure === undefined) this.#port.postMessage({ id: stream.id, end })
+    if (end === 'drop') this.#close(stream)
   }
 
-  #receive({ buffer, ended }: DigestReply): void {
+  #receive(reply: DigestReply): void {
     this.hasAnswered = true
-    this.release(buffer)
-    const stream = ended && this.#streams.get(ended.id)
+    if ('buffer' in reply) {
+      this.release(reply.buffer)
+      return
+    }
+    const stream = this.#streams.get(reply.id)
     if (stream === undefined) return
     this.#close(stream)
-    stream.resolve(Buffer.from(ended!.digest.buffer))
+    stream.resolve(Buffer.from(reply.digest.buffer))
   }
 
   #close(stream: DigestStream): void {
     if (!this.#streams.delete(stream.id)) return
-    if (stream.algorithm === 'md5') this.#md5s--
+    this.load -= COST[stream.algorithm]
     if (this.#streams.size === 0) this.#port.unref()
   }
 
@@ -148,51 +133,62 @@ export class DigestThread {
 export class DigestStream {
   readonly id: number
   readonly algorithm: DigestAlgorithm
-  readonly isShared: boolean
   readonly #thread: DigestThread
   #isWriting = false
   #isEnded = false
   resolve: (digest: Buffer) => void = () => {}
   reject: (error: Error) => void = () => {}
 
-  constructor(thread: DigestThread, id: number, algorithm: DigestAlgorithm, isShared: boolean) {
+  constructor(thread: DigestThread, id: number, algorithm: DigestAlgorithm) {
     this.#thread = thread
     this.id = id
     this.algorithm = algorithm
-    this.isShared = isShared
   }
 
-  /** Takes whole buffers. Resolves when every byte has been copied; only then may the next call follow. */
+  /** Resolves when every byte has been copied; only then may the next call follow. */
   async write(chunks: readonly Buffer[]): Promise<void> {
     assert(!this.#isWriting && !this.#isEnded, 'calls must not overlap')
     this.#isWriting = true
     try {
-      const from = new ChunkCursor(chunks)
-      while (!from.isAtEnd) {
-        const acquired = this.#thread.acquire()
-        const buffer = acquired instanceof Promise ? await acquired : acquired
-        if (this.#isEnded) return this.#thread.release(buffer)
-        const bytes = from.copyTo(new Uint8Array(buffer))
-        assert(bytes === BUFFER_BYTES, 'only the last buffer may be partly empty')
-        this.#thread.hash(this, buffer, bytes, false)
-      }
+      await this.#write(chunks)
     } finally {
       this.#isWriting = false
     }
   }
 
-  /** Takes the rest of the body, at least one byte and at most a buffer. */
-  async digest(chunks: readonly Buffer[]): Promise<Buffer> {
+  async #write(chunks: readonly Buffer[]): Promise<void> {
+    const thread = this.#thread
+    let index = 0
+    let offset = 0
+    while (index < chunks.length) {
+      const acquired = thread.acquire()
+      const buffer = acquired instanceof Promise ? await acquired : acquired
+      if (this.#isEnded) return thread.release(buffer)
+      const target = new Uint8Array(buffer)
+      let filled = 0
+      while (index < chunks.length && filled < BUFFER_BYTES) {
+        const chunk = chunks[index]!
+        const end = Math.min(chunk.length, offset + BUFFER_BYTES - filled)
+        target.set(chunk.subarray(offset, end), filled)
+        filled += end - offset
+        offset = end
+        if (offset < chunk.length) continue
+        index++
+        offset = 0
+      }
+      thread.hash(this, buffer, filled)
+    }
+  }
+
+  digest(): Promise<Buffer> {
     assert(!this.#isWriting && !this.#isEnded, 'calls must not overlap')
     this.#isEnded = true
-    const buffer = await this.#thread.acquire()
-    const from = new ChunkCursor(chunks)
-    const bytes = from.copyTo(new Uint8Array(buffer))
-    assert(from.isAtEnd, 'the rest of a body fits a buffer')
+    const { failure } = this.#thread
+    if (failure !== undefined) return Promise.reject(failure)
     return new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
-      this.#thread.hash(this, buffer, bytes, true)
+      this.#thread.end(this, 'digest')
     })
   }
 
@@ -200,37 +196,6 @@ export class DigestStream {
   abandon(): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    this.#thread.drop(this)
-  }
-}
-
-/** Copies chunks one after the other into buffers of another size. */
-class ChunkCursor {
-  readonly #chunks: readonly Buffer[]
-  #index = 0
-  #offset = 0
-
-  constructor(chunks: readonly Buffer[]) {
-    this.#chunks = chunks
-  }
-
-  get isAtEnd(): boolean {
-    return this.#index === this.#chunks.length
-  }
-
-  /** Fills the target as far as there are bytes, and returns how many that were. */
-  copyTo(target: Uint8Array): number {
-    let filled = 0
-    while (!this.isAtEnd && filled < target.length) {
-      const chunk = this.#chunks[this.#index]!
-      const end = Math.min(chunk.length, this.#offset + target.length - filled)
-      target.set(chunk.subarray(this.#offset, end), filled)
-      filled += end - this.#offset
-      this.#offset = end
-      if (end < chunk.length) continue
-      this.#index++
-      this.#offset = 0
-    }
-    return filled
+    this.#thread.end(this, 'drop')
   }
 }
