@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { RequestState } from '../edge/request-state.ts'
-import { RequestLine } from '../telemetry/request-log.ts'
+import { RequestLine } from '../telemetry/exchange-recorder.ts'
 import { readConfig } from './config.ts'
 import {
   type LogLevel,

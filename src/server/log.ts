@@ -4,7 +4,7 @@ import { memoizeLast } from '../lib/memoize-last.ts'
 import { printable } from '../lib/printable.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
 import { OwnershipLost } from '../store/commit/fenced-meta.ts'
-import { RequestLine } from '../telemetry/request-log.ts'
+import { RequestLine } from '../telemetry/exchange-recorder.ts'
 
 export interface Logger {
   log(record: LogRecord): void

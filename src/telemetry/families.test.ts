@@ -2,8 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figure, readExposition } from '../../test/telemetry/exposition.ts'
 import { BucketCounts } from '../lib/bucket-counts.ts'
-import { cumulativeSamples, exposition, labelled, METRIC_FAMILIES, mergeSamples, type Sample } from './families.ts'
-import { histogramSamples } from './request-metrics.ts'
+import {
+  cumulativeSamples,
+  exposition,
+  histogramSamples,
+  labelled,
+  METRIC_FAMILIES,
+  mergeSamples,
+  type Sample,
+} from './families.ts'
 
 test('names and meanings are as Prometheus wants them', () => {
   for (const [name, { type, help }] of Object.entries(METRIC_FAMILIES)) {

@@ -1,4 +1,5 @@
 /** All metric families: names, help texts, and how samples of several processes are merged. */
+import type { BucketCounts } from '../lib/bucket-counts.ts'
 
 interface Family {
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -128,6 +129,24 @@ const escaped = (value: string): string => value.replace(/[\\"\n]/g, c => (c ===
 export function labelled(labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+/** The series of a histogram: cumulative buckets, sum and count. */
+export function histogramSamples(
+  family: FamilyName,
+  labels: Readonly<Record<string, string>>,
+  { bounds, counts, sum }: BucketCounts,
+): Sample[] {
+  const out: Sample[] = []
+  let total = 0
+  for (const [at, count] of counts.entries()) {
+    total += count
+    const le = at === bounds.length ? '+Inf' : String(bounds[at])
+    out.push([family, `_bucket${labelled({ ...labels, le })}`, total])
+  }
+  const shown = labelled(labels)
+  out.push([family, `_sum${shown}`, sum], [family, `_count${shown}`, total])
+  return out
 }
 
 /** Merges the samples of several processes. */

@@ -1,7 +1,7 @@
 /** Metrics of a metadata engine behind a network, as this process uses it. */
 import type { StoreContext } from '../store/store-context.ts'
 import type { Sample } from './families.ts'
-import { histogramSamples } from './request-metrics.ts'
+import { histogramSamples } from './families.ts'
 
 /** Nothing where the metadata are local. */
 export function remoteMetrics({ meta }: Pick<StoreContext, 'meta'>): Sample[] {

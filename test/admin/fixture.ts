@@ -12,7 +12,7 @@ import { openMemory, type ServerParts } from '../../src/server/compose.ts'
 import { explain } from '../../src/server/explain.ts'
 import { Accounts } from '../../src/store/identity/accounts.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
-import { adminLine } from '../../src/telemetry/request-log.ts'
+import { adminLine } from '../../src/telemetry/exchange-recorder.ts'
 
 export const ROOT = { accessKey: 'AKROOT', secretKey: 'the-secret-of-the-root' }
 

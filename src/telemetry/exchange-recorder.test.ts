@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { RequestState } from '../edge/request-state.ts'
-import { RequestLine } from './request-log.ts'
+import { RequestLine } from './exchange-recorder.ts'
 
 /** Anything a client may put into a line: quotes, line ends, lone surrogates, control and bidirectional characters. */
 const text = fc.oneof(
