@@ -4,8 +4,8 @@
  * last one is consumed. Memory is bounded for any length and any number of readers.
  */
 import assert from 'node:assert/strict'
+import { CHUNK_BYTES, takeChunk } from '../lib/buffer-pool.ts'
 import { EMPTY } from '../lib/bytes.ts'
-import { CHUNK_BYTES, takeChunk } from '../lib/chunk-pool.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { ReadableFile } from '../lib/disk.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
@@ -99,7 +99,7 @@ class FrameReader {
     const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
     const footBytes = this.#kind === 'solo' && last === this.#frames() ? FOOTER_BYTES : 0
     const payload = takeChunk(payloadBytes)
-    noteExternalBytes(payloadBytes)
+    noteExternalBytes?.(payloadBytes)
     const marks = Buffer.allocUnsafe(ahead + count * FRAME_CRC_BYTES + footBytes)
     const checks = marks.subarray(ahead, ahead + count * FRAME_CRC_BYTES)
     const foot = marks.subarray(marks.length - footBytes)

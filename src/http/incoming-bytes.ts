@@ -150,7 +150,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     if (value === null) return this.#isRead() ? END : undefined
     this.#bytes += value.length
     this.#unpaced += value.length
-    noteExternalBytes(value.length)
+    noteExternalBytes?.(value.length)
     return { done: false, value }
   }
 

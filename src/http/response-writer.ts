@@ -1,7 +1,7 @@
 /** Sends responses at the speed of their clients. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { returnChunk } from '../lib/chunk-pool.ts'
+import { returnChunk } from '../lib/buffer-pool.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { breakOff } from './break-off.ts'
 import type { DiscardLimits, IncomingBytes } from './incoming-bytes.ts'

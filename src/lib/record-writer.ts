@@ -1,4 +1,4 @@
-import { Slab } from './slab.ts'
+import { Slab } from './buffer-pool.ts'
 
 const SLAB_BYTES = 2 ** 18
 const WRITER_BYTES = 2 ** 14

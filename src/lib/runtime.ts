@@ -56,19 +56,19 @@ export const REPORTS_WRITTEN_BYTES = isNode
 
 const COLLECT_BYTES = 32 * 2 ** 20
 
-/**
- * Counts bytes allocated for bodies, and asks Bun to collect garbage every 32 MiB. Bun's collector goes by the size of
- * objects, not of the memory behind their buffers, so that hundreds of megabytes of dead buffers may pile up. Node's
- * collector counts that memory by itself.
- */
 const { Bun } = globalThis as { Bun?: { gc(now: boolean): void } }
 let uncollected = 0
-export const noteExternalBytes: (bytes: number) => void =
-  Bun === undefined
-    ? () => {}
-    : bytes => {
-        uncollected += bytes
-        if (uncollected < COLLECT_BYTES) return
-        uncollected = 0
-        Bun.gc(false)
-      }
+
+/**
+ * Counts bytes allocated for bodies, and asks Bun to collect garbage every 32 MiB. Bun's collector goes by the size of
+ * objects, not of the memory behind their buffers, so that hundreds of megabytes of dead buffers may pile up. Undefined
+ * on Node, whose collector counts that memory by itself.
+ */
+export const noteExternalBytes: ((bytes: number) => void) | undefined =
+  Bun &&
+  (bytes => {
+    uncollected += bytes
+    if (uncollected < COLLECT_BYTES) return
+    uncollected = 0
+    Bun.gc(false)
+  })

@@ -6,9 +6,9 @@
  * included because a damaged page can also lead a search to an intact record of another key.
  */
 import * as lmdb from 'lmdb'
+import { Slab } from '../../lib/buffer-pool.ts'
 import type { ByteSpan } from '../../lib/bytes.ts'
 import { crc32, crc32Of } from '../../lib/crc.ts'
-import { Slab } from '../../lib/slab.ts'
 import { DamagedRecord, type Entry, type EntryView } from '../meta.ts'
 
 /** The part of lmdb-js that the driver uses. `getBinaryFast` returns a buffer that the next read overwrites. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CHUNK_BYTES, returnChunk, takeChunk } from './chunk-pool.ts'
+import { CHUNK_BYTES, returnChunk, Slab, takeChunk } from './buffer-pool.ts'
 import { REPORTS_WRITTEN_BYTES } from './runtime.ts'
 
 test('a returned chunk is used again, by any part of it, and only once', () => {
@@ -52,6 +52,19 @@ test('no memory is handed out twice before it is returned', () => {
         }
       }
       for (const chunk of taken) returnChunk(chunk)
+    }),
+  )
+})
+
+test('buffers of a slab have their length and never overlap', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 80 }), { maxLength: 50 }), lengths => {
+      const slab = new Slab(128)
+      const pieces = lengths.map((length, i) => slab.cut(length).fill(i))
+      for (const [i, piece] of pieces.entries()) {
+        assert.equal(piece.length, lengths[i])
+        assert(piece.every(byte => byte === i))
+      }
     }),
   )
 })

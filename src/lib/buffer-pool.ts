@@ -1,10 +1,8 @@
 /**
- * Buffers that are used again. A fresh one costs an allocation that the garbage collector must notice, and a page fault
- * for every 4 KiB that is written to it: a third of the processor time of a large download, and as much as the read
- * itself for 64 KiB.
- *
- * A chunk that nobody returns is collected like any other buffer, so only a consumer that knows it is the last one
- * returns it.
+ * Buffers that cost less than fresh ones. A fresh buffer is an allocation outside the heap that the collector tracks:
+ * for records of a few KiB that costs more than filling them, so they are cut from slabs. For chunks of bodies it is
+ * also a page fault for every 4 KiB that is written, a third of the processor time of a large download and as much as
+ * the read itself for 64 KiB, so they are pooled.
  */
 import { REPORTS_WRITTEN_BYTES } from './runtime.ts'
 
@@ -23,7 +21,10 @@ const free: readonly ArrayBufferLike[][] = Array.from({ length: exponentOf(CHUNK
 /** Memory of chunks in use. Other buffers may be passed to `returnChunk` as well and are ignored. */
 const inUse = new WeakSet<ArrayBufferLike>()
 
-/** An uninitialized buffer, pooled unless it is very short or longer than a chunk. */
+/**
+ * An uninitialized buffer, pooled unless it is very short or longer than a chunk. A chunk that nobody returns is
+ * collected like any other buffer, so only a consumer that knows it is the last one returns it.
+ */
 export function takeChunk(bytes: number): Buffer {
   const fits = bytes > CHUNK_BYTES_MIN && bytes <= CHUNK_BYTES
   if (!fits || !REPORTS_WRITTEN_BYTES) return Buffer.allocUnsafeSlow(bytes)
@@ -38,4 +39,31 @@ export function returnChunk({ buffer }: Buffer): void {
   if (!inUse.delete(buffer)) return
   const unused = free[exponentOf(buffer.byteLength)]!
   if (unused.length < FREE_MAX) unused.push(buffer)
+}
+
+/**
+ * Allocates short-lived buffers from larger ones. A slab lives as long as one of its buffers, so long-lived buffers
+ * must not be allocated from it.
+ */
+export class Slab {
+  readonly #bytes: number
+  #buffer: Buffer
+  #used = 0
+
+  constructor(bytes: number) {
+    this.#bytes = bytes
+    this.#buffer = Buffer.allocUnsafeSlow(bytes)
+  }
+
+  /** An uninitialized buffer of this length; a separate one when it would take much of a slab. */
+  cut(length: number): Buffer {
+    if (length > this.#bytes / 4) return Buffer.allocUnsafeSlow(length)
+    if (this.#used + length > this.#bytes) {
+      this.#buffer = Buffer.allocUnsafeSlow(this.#bytes)
+      this.#used = 0
+    }
+    const out = this.#buffer.subarray(this.#used, this.#used + length)
+    this.#used += (length + 7) & ~7
+    return out
+  }
 }
