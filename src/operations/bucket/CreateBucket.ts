@@ -15,8 +15,7 @@ import { isRegionName } from '../../rules/naming.ts'
 import { readTagSet, tagDocument } from '../../rules/tags.ts'
 import { checkListFitsOwnership, listFromHeaders } from '../acl.ts'
 import type { OperationContext, RequestView } from '../context.ts'
-import { invalidArgument, maybe } from '../inputs.ts'
-import { operation, type RequiredPermission } from '../operation.ts'
+import { invalidArgument, maybe, operation, type RequiredPermission } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 
 const BUCKETS_PER_ACCOUNT_MAX = 10_000

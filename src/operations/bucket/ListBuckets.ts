@@ -1,8 +1,7 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
-import { asCount, asText, invalidArgument, maybe } from '../inputs.ts'
-import { operation, requires } from '../operation.ts'
+import { asCount, asText, invalidArgument, maybe, operation, requires } from '../operation.ts'
 import { pageToken } from './listings.ts'
 
 const BUCKETS_PER_PAGE_MAX = 10_000

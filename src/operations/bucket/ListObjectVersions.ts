@@ -1,6 +1,5 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
-import { invalidArgument, pageSize } from '../inputs.ts'
-import { type Decoder, operation, requires } from '../operation.ts'
+import { type Decoder, invalidArgument, operation, pageSize, requires } from '../operation.ts'
 import { ownerRows, versionRow } from './listing-rows.ts'
 import { delimiter, encoding, prefix, speller, writePrefixes } from './listings.ts'
 

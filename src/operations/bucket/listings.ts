@@ -2,8 +2,8 @@
 import { percentEncoded } from '../../lib/percent-encoding.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { OperationContext } from '../context.ts'
-import { asText, invalidArgument, maybe } from '../inputs.ts'
 import type { Decoder } from '../operation.ts'
+import { asText, invalidArgument, maybe } from '../operation.ts'
 
 export const prefix = maybe.query('prefix', asText)
 export const delimiter = maybe.query('delimiter', asText)

@@ -5,7 +5,7 @@ import { readLifecycle } from '../../rules/documents/lifecycle.ts'
 import { checkTransitions } from '../../rules/documents/transitions.ts'
 import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
 import type { Header, OperationContext } from '../context.ts'
-import { maybe, oneOf } from '../inputs.ts'
+import { maybe, oneOf } from '../operation.ts'
 import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
 
 const leaf = (name: string, text: string): XmlNode => ({ name, text, attributes: new Map(), children: [] })

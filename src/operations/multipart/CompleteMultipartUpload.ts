@@ -19,7 +19,6 @@ import { streamChecksum } from '../../store/content/body-checksum.ts'
 import { listDigest } from '../../store/uploads/completion.ts'
 import type { UploadName } from '../../store/uploads/upload-record.ts'
 import type { OperationContext } from '../context.ts'
-import { maybe, writePrecondition } from '../inputs.ts'
 import { sentChecksums } from '../integrity.ts'
 import { newVersionHeaders } from '../object/attributes.ts'
 import {
@@ -30,7 +29,7 @@ import {
   customerKey,
   encryptionHeaders,
 } from '../object/encryption.ts'
-import { type OperationResponse, operation, requires } from '../operation.ts'
+import { maybe, type OperationResponse, operation, requires, writePrecondition } from '../operation.ts'
 import { type ListedPartChecksum, readPartList } from './part-list.ts'
 import { declaredChecksum, uploadId, uploadName, writeChecksum } from './uploads.ts'
 

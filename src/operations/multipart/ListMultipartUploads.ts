@@ -4,8 +4,7 @@ import { formatTimestamp } from '../../rules/http-date.ts'
 import { isUploadName } from '../../store/uploads/upload-record.ts'
 import { delimiter, encoding, prefix, type Spell, speller, writeOwner, writePrefixes } from '../bucket/listings.ts'
 import type { OperationContext } from '../context.ts'
-import { asText, invalidArgument, maybe, pageSize } from '../inputs.ts'
-import { type Decoder, operation, requires } from '../operation.ts'
+import { asText, type Decoder, invalidArgument, maybe, operation, pageSize, requires } from '../operation.ts'
 import { writeInitiator } from './uploads.ts'
 
 function writeUpload(to: XmlWriter, ctx: OperationContext, upload: Upload, spell: Spell): void {

@@ -2,10 +2,9 @@ import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { encoding, speller, writeOwner } from '../bucket/listings.ts'
-import { asCount, maybe, pageSize } from '../inputs.ts'
 import { abortHeaders } from '../object/attributes.ts'
 import { customerKey } from '../object/encryption.ts'
-import { operation, requires } from '../operation.ts'
+import { asCount, maybe, operation, pageSize, requires } from '../operation.ts'
 import { uploadId, uploadName, writeInitiator, writePartChecksum } from './uploads.ts'
 
 export const ListParts = operation({

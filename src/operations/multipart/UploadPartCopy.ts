@@ -3,7 +3,6 @@ import type { Version } from '../../model/version.ts'
 import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { copyRange } from '../../rules/range.ts'
-import { maybe } from '../inputs.ts'
 import {
   checkSource,
   checkSourceSize,
@@ -21,7 +20,7 @@ import {
   encryptionHeaders,
   sourceCustomerKey,
 } from '../object/encryption.ts'
-import { operation } from '../operation.ts'
+import { maybe, operation } from '../operation.ts'
 import { refuseBody, requiredPartNumber, uploadId, uploadName, writePartChecksum } from './uploads.ts'
 
 export const UploadPartCopy = operation({

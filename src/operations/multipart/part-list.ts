@@ -5,7 +5,7 @@ import type { ListedPart } from '../../rules/assembly.ts'
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from '../../rules/checksum.ts'
 import { bareEtag } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import { invalidArgument } from '../inputs.ts'
+import { invalidArgument } from '../operation.ts'
 import { readXml } from '../whole-body.ts'
 
 export interface ListedPartChecksum extends ListedPart {

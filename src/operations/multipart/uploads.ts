@@ -8,9 +8,9 @@ import { checksumAlgorithm, type UploadChecksum } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { UploadName } from '../../store/uploads/upload-record.ts'
 import type { OperationContext } from '../context.ts'
-import { invalidArgument, invalidPartNumber } from '../inputs.ts'
 import { checkEmptyBody } from '../integrity.ts'
 import type { Decoder } from '../operation.ts'
+import { invalidArgument, invalidPartNumber } from '../operation.ts'
 
 export const uploadId: Decoder<string> = { decode: request => request.query('uploadId') ?? '' }
 

@@ -6,9 +6,8 @@ import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { encryptionInfo } from '../../store/keys/content-keys.ts'
 import type { OperationContext } from '../context.ts'
-import { maybe, writePrecondition } from '../inputs.ts'
 import { directive, refuseBody, writeChecksum } from '../multipart/uploads.ts'
-import { operation } from '../operation.ts'
+import { maybe, operation, writePrecondition } from '../operation.ts'
 import { checkLock, newObjectInputs, newObjectPermissions, newVersionHeaders, ownership, tagSet } from './attributes.ts'
 import {
   checkSource,

@@ -1,5 +1,4 @@
-import { maybe, versionId, writePrecondition } from '../inputs.ts'
-import { operation, requiresForVersion } from '../operation.ts'
+import { maybe, operation, requiresForVersion, versionId, writePrecondition } from '../operation.ts'
 import { versionIdHeader } from './attributes.ts'
 import { checkBypassApplies, ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
 

@@ -5,8 +5,15 @@ import { checkRead, rangeApplies } from '../../rules/conditional-requests.ts'
 import { contentRange, requestedRange } from '../../rules/range.ts'
 import type { ObjectHandle } from '../../store/objects/object-handle.ts'
 import type { Header, OperationContext } from '../context.ts'
-import { invalidArgument, partNumber, versionId } from '../inputs.ts'
-import { type Decoder, type OperationResponse, operation, requiresForVersion } from '../operation.ts'
+import {
+  type Decoder,
+  invalidArgument,
+  type OperationResponse,
+  operation,
+  partNumber,
+  requiresForVersion,
+  versionId,
+} from '../operation.ts'
 import { checksumHeaders, describe, expirationHeaders, hasLifecycle, isLocked, lockHeaders } from './attributes.ts'
 import { customerKey, noSealing } from './encryption.ts'
 

@@ -4,9 +4,8 @@ import { headerName } from '../../rules/access/names.ts'
 import { checksumAlgorithm } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { OperationContext, RequestView } from '../context.ts'
-import { writePrecondition } from '../inputs.ts'
 import { checkIntegrityHeaders, integrityChecks } from '../integrity.ts'
-import { operation } from '../operation.ts'
+import { operation, writePrecondition } from '../operation.ts'
 import {
   checkLock,
   checksumHeaders,

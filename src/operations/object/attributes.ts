@@ -27,8 +27,8 @@ import { initialLock } from '../../rules/lock.ts'
 import { parseTagHeader } from '../../rules/tags.ts'
 import { listFromHeaders } from '../acl.ts'
 import type { Header, OperationContext, RequestView } from '../context.ts'
-import { invalidArgument, maybe } from '../inputs.ts'
 import type { Decoder, RequiredPermission } from '../operation.ts'
+import { invalidArgument, maybe } from '../operation.ts'
 import { contextHeader, encryptionHeaders, sealing } from './encryption.ts'
 
 /** R18. The version of the response; omitted in buckets that never had versioning. */

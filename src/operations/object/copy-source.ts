@@ -8,8 +8,8 @@ import { formatHttpDate, parseHttpDate, parseTimestamp } from '../../rules/http-
 import { LIMITS } from '../../rules/limits.ts'
 import { isBucketName } from '../../rules/naming.ts'
 import type { Header, OperationContext, RequestView } from '../context.ts'
-import { checkExpectedOwner, invalidArgument } from '../inputs.ts'
 import type { Decoder, RequiredPermission } from '../operation.ts'
+import { checkExpectedOwner, invalidArgument } from '../operation.ts'
 
 export const copySource: Decoder<CopySource> = { decode: request => copySourceOf(request.header(':copy-source') ?? '') }
 

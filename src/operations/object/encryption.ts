@@ -10,8 +10,8 @@ import { headerName } from '../../rules/access/names.ts'
 import { type BucketEncryption, KEY_ID_CHARACTERS_MAX, readBucketEncryption } from '../../rules/documents/encryption.ts'
 import type { EncryptionInfo, KeyChoice } from '../../store/keys/content-keys.ts'
 import type { Header, OperationContext, RequestView } from '../context.ts'
-import { invalidArgument } from '../inputs.ts'
 import type { Decoder } from '../operation.ts'
+import { invalidArgument } from '../operation.ts'
 
 export interface CustomerKey {
   readonly key: Buffer

@@ -4,7 +4,7 @@ import type { RemovalPrecondition } from '../../rules/conditional-requests.ts'
 import { parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
 import type { RemovalResult } from '../../store/objects/objects.ts'
 import type { ObjectName, OperationContext } from '../context.ts'
-import { invalidArgument } from '../inputs.ts'
+import { invalidArgument } from '../operation.ts'
 
 const BYPASS = 'bypass-governance-retention'
 
