@@ -7,7 +7,7 @@ import type { Entry, RemoteReads } from '../meta/meta.ts'
 import { isBucketName, isKey } from '../rules/naming.ts'
 import { mapKeyOf, type ReadAhead, type RecordCache } from './commit/authorized-view.ts'
 import { recordKey } from './commit/record-keys.ts'
-import { decodeBucket, decodeVersion } from './commit/stored-records.ts'
+import { decodeBucket, decodeVersion } from './commit/transaction.ts'
 import { sequenceInId } from './objects/versions.ts'
 
 /** The resource that a request addresses. */

@@ -13,8 +13,8 @@ import {
   RecordCache,
   RepeatableReads,
 } from './commit/authorized-view.ts'
-import { findBucket, type StoredVersion } from './commit/stored-records.ts'
 import type { TransactionContext } from './commit/transaction.ts'
+import { findBucket, type StoredVersion } from './commit/transaction.ts'
 import { TransactionDeadline } from './commit/transaction-deadline.ts'
 import type { IdentityCache, IdentitySnapshot } from './identity/identity-cache.ts'
 import { findVersion, type VersionSelector } from './objects/versions.ts'

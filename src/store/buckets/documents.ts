@@ -9,8 +9,7 @@ import { bucketFormat } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import type { LifecycleRule } from '../../rules/lifecycle.ts'
 import { recordKey } from '../commit/record-keys.ts'
-import { bucketForWrite } from '../commit/stored-records.ts'
-import { transact } from '../commit/transaction.ts'
+import { bucketForWrite, transact } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
 
 /** Longer texts are deflated: large rule sets are repetitive and must fit into one record. */

@@ -18,7 +18,7 @@ import {
   type Verification,
 } from '../../meta/meta.ts'
 import { isBucketScoped, isDocument, recordKey } from './record-keys.ts'
-import { decodeBucket, decodeVersion } from './stored-records.ts'
+import { decodeBucket, decodeVersion } from './transaction.ts'
 
 /** The last converted key of each kind, indexed by the kind's byte. */
 const lastByKind: { readonly key: Buffer; readonly name: string }[] = Array.from({ length: 256 }, () => ({

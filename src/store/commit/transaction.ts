@@ -1,16 +1,22 @@
 /**
  * The read–decide–commit loop, the only way to change anything. An attempt reads through its transaction, which records
  * a check for every read, and collects writes; the commit succeeds only if no checked record has changed. Otherwise the
- * attempt runs again.
+ * attempt runs again. Buckets and versions are decoded once per read, however many callers use them.
  */
 import type { Clock } from '../../lib/clock.ts'
+import type { RecordDecoder } from '../../lib/codec.ts'
 import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Random } from '../../lib/random.ts'
 import { type Check, type Entry, type Meta, MetaFull, type RemoteReads, type Write } from '../../meta/meta.ts'
+import { type Bucket, bucketFormat } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import { isZeroDelta, noUsage, USAGE_FIELDS, type UsageDelta } from '../../model/usage.ts'
+import type { Version } from '../../model/version.ts'
+import { versionFormat } from '../../model/version-record.ts'
+import { isBucketName } from '../../rules/naming.ts'
 import type { BucketDelta, UsageCounters } from '../usage/usage-counters.ts'
+import { recordKey } from './record-keys.ts'
 import type { TransactionDeadline } from './transaction-deadline.ts'
 
 const ATTEMPTS_MAX = 200
@@ -166,4 +172,49 @@ async function commitCounted(
     if (error instanceof MetaFull || error instanceof EngineUnavailable) usage.settle(slot, delta, false)
     throw error
   }
+}
+
+const cachedDecoder =
+  <T>(format: RecordDecoder<T>) =>
+  (entry: Entry): T => {
+    entry.decoded ??= format.decode(entry.value)
+    return entry.decoded as T
+  }
+
+/** Each decoder accepts only its own kind of record: an entry caches the first decoded form. */
+export const decodeBucket: (entry: Entry) => Bucket = cachedDecoder(bucketFormat)
+export const decodeVersion: (entry: Entry) => Version = cachedDecoder(versionFormat)
+
+/** A stored version and the record it was read from. */
+export interface StoredVersion {
+  readonly entry: Entry
+  readonly version: Version
+}
+
+/**
+ * Reads a bucket for a write and checks it at commit. A write into a closing bucket reopens it, since it is no longer
+ * empty.
+ */
+export async function bucketForWrite(tx: Transaction, name: string): Promise<Bucket> {
+  const bucket = await bucketForRead(tx, name)
+  if (!bucket.closing) return bucket
+  const open = { ...bucket, closing: false }
+  tx.put(recordKey.bucket(name), bucketFormat.encode(open))
+  return open
+}
+
+export function bucketForRead(tx: Transaction, name: string): MaybePromise<Bucket> {
+  const entry = isBucketName(name) ? tx.get(recordKey.bucket(name)) : undefined
+  return entry instanceof Promise ? entry.then(found => requireBucket(name, found)) : requireBucket(name, entry)
+}
+
+/** Reads a bucket without a transaction; synchronous where the engine has the record in memory. */
+export function findBucket(meta: Meta, name: string): MaybePromise<Bucket> {
+  const entry = isBucketName(name) ? meta.get(recordKey.bucket(name)) : undefined
+  return entry instanceof Promise ? entry.then(found => requireBucket(name, found)) : requireBucket(name, entry)
+}
+
+function requireBucket(name: string, entry: Entry | undefined): Bucket {
+  if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
+  return decodeBucket(entry)
 }

@@ -14,8 +14,14 @@ import { versionFormat } from '../../model/version-record.ts'
 import { mayRemove } from '../../rules/lock.ts'
 import { checkKey, isBucketName, isKey } from '../../rules/naming.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
-import { bucketForRead, decodeVersion, type StoredVersion } from '../commit/stored-records.ts'
-import { Transaction, type TransactionContext, transact } from '../commit/transaction.ts'
+import {
+  bucketForRead,
+  decodeVersion,
+  type StoredVersion,
+  Transaction,
+  type TransactionContext,
+  transact,
+} from '../commit/transaction.ts'
 import { checkNamedKey } from '../keys/named-keys.ts'
 import type { StoreContext } from '../store-context.ts'
 import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'

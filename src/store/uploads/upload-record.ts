@@ -10,8 +10,8 @@ import { type Part, partFormat, type Upload, uploadFormat } from '../../model/up
 import { countUpload } from '../../model/usage.ts'
 import { isBucketName, isKey } from '../../rules/naming.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
-import { findBucket } from '../commit/stored-records.ts'
 import type { Transaction } from '../commit/transaction.ts'
+import { findBucket } from '../commit/transaction.ts'
 import { addGarbage } from '../content/reference-counts.ts'
 import type { StoreContext } from '../store-context.ts'
 
