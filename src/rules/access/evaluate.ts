@@ -312,7 +312,7 @@ function identityGrants(caller: Caller, policies: Policies, question: PolicyQuer
 function resourceOwner({ action, bucket, object }: AccessRequest): string | undefined {
   if (bucket === undefined) return undefined
   if (object === undefined || actionFacts(action).authorizedBy === 'bucket') return bucket.ownerCanonicalId
-  return effectiveAcl(object, bucket.ownership, bucket.ownerCanonicalId).ownerCanonicalId
+  return bucket.ownership === 'BucketOwnerEnforced' ? bucket.ownerCanonicalId : object.ownerCanonicalId
 }
 
 /** Step 3. */
