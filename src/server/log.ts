@@ -1,6 +1,5 @@
 /** The log of a process: the logger passed to its parts, and the lines written to standard error. */
 
-import { memoizeLast } from '../lib/memoize-last.ts'
 import { printable } from '../lib/printable.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
 import { OwnershipLost } from '../store/commit/fenced-meta.ts'
@@ -42,8 +41,13 @@ type Render = (record: LogRecord, time: string) => string
 /** The longest atomic write to a pipe: a longer one may be interleaved with another process's. */
 const WRITE_BYTES_MAX = 4096
 
+let lastTime = { now: 0, text: new Date(0).toISOString() }
+
 /** Under load many lines have the same time. */
-export const timestamp = memoizeLast((now: number): string => new Date(now).toISOString())
+export function timestamp(now: number): string {
+  if (now !== lastTime.now) lastTime = { now, text: new Date(now).toISOString() }
+  return lastTime.text
+}
 
 export const renderJsonLine: Render = (record, time) =>
   record instanceof RequestLine ? record.toJson(time) : printable(JSON.stringify({ time, ...record }))

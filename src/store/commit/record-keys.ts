@@ -1,10 +1,16 @@
 /** The keys of every record. Byte order is the order of listings; `docs/formats/records.md` states them exactly. */
 import { prefixSuccessor } from '../../lib/bytes.ts'
 import { descending, key, readDescending, readUint64 } from '../../lib/keys.ts'
-import { memoizeLast } from '../../lib/memoize-last.ts'
 import type { KeyRange } from '../../meta/meta.ts'
 
-const bucketIdBytes = memoizeLast((id: string) => Buffer.from(id, 'hex'))
+const bucketIdBytes = (id: string): Buffer => Buffer.from(id, 'hex')
+
+let lastBucket = { name: '', bytes: key('B', '') }
+
+function bucketKey(name: string): Buffer {
+  if (name !== lastBucket.name) lastBucket = { name, bytes: key('B', name) }
+  return lastBucket.bytes
+}
 
 let lastCurrent = { bucket: '', name: '', bytes: key('o', '', '') }
 
@@ -18,7 +24,7 @@ function current(bucket: string, name: string): Buffer {
 
 /** A request uses the same two keys several times, so the last ones are reused. Callers must not modify them. */
 export const recordKey = {
-  bucket: memoizeLast((name: string) => key('B', name)),
+  bucket: bucketKey,
   /** A bucket under its owner. */
   owned: (owner: string, bucket: string) => key('w', owner, bucket),
   document: (bucket: string, name: string) => key('d', bucket, name),
