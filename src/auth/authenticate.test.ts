@@ -5,7 +5,7 @@ import type { RawRequest } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import { authenticate } from './authenticate.ts'
 import type { Authentication } from './authentication.ts'
-import { SCHEMES, type Scheme, schemeNamedBy } from './schemes.ts'
+import { SCHEMES, type Scheme, schemeNamedBy } from './signing.ts'
 import {
   ACCESS_KEY,
   BOTH,

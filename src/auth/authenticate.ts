@@ -5,22 +5,21 @@
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Credential } from '../model/caller.ts'
-import { callerOf } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { isRegionName } from '../rules/naming.ts'
 import type { Authenticated, Authentication } from './authentication.ts'
 import {
+  anonymousPayload,
+  callerOf,
+  declaredPayload,
   findCredential,
-  isPresigned,
-  oldQuerySignature,
   otherScheme,
   type ParsedSignature,
   parseHeaderSignature,
-  parseQuerySignature,
+  payloadRule,
 } from './parsed-signature.ts'
-import { anonymousPayload, declaredPayload, payloadRule } from './payload.ts'
+import { isPresigned, oldQuerySignature, parseQuerySignature } from './presigned-signature.ts'
 import { authFault } from './refusal.ts'
-import { queryIn, SCHEMES, type Scheme } from './schemes.ts'
 import { authenticateV2 } from './signature-v2.ts'
 import {
   type Canonical,
@@ -31,6 +30,9 @@ import {
   type HeaderFields,
   hmac,
   isoText,
+  queryIn,
+  SCHEMES,
+  type Scheme,
   type Scope,
   type SignedHeaders,
   type SigningKey,

@@ -1,10 +1,9 @@
 /** Input and result of authentication, common to all signature versions. */
-import type { MaybePromise } from '../lib/maybe-promise.ts'
-import type { Caller, Credential } from '../model/caller.ts'
-import type { PayloadRule } from './payload.ts'
-import type { Scheme } from './schemes.ts'
+import type { Caller } from '../model/caller.ts'
+import type { CredentialLookup, PayloadRule } from './parsed-signature.ts'
+import type { Scheme } from './signing.ts'
 
-export interface Authentication {
+export interface Authentication extends CredentialLookup {
   readonly scheme: Scheme
   readonly region: string
   /** D28. Signatures for any region are accepted. */
@@ -19,8 +18,6 @@ export interface Authentication {
    * Other times that clients may take for now. A signature with such a time is fresh; expiry is checked against `now`.
    */
   readonly clientTimes?: readonly number[]
-  /** Undefined for a key that is unknown, disabled or deleted. */
-  findCredential(accessKey: string): MaybePromise<Credential | undefined>
 }
 
 export interface Authenticated {

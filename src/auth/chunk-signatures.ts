@@ -6,7 +6,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { BodyDigest } from '../digest/body-digest.ts'
 import { oneShotHash } from '../digest/one-shot-hash.ts'
 import { Fault } from '../model/faults.ts'
-import type { Scheme } from './schemes.ts'
+import type { Scheme } from './signing.ts'
 import { EMPTY_SHA256, hmac, type SigningKey, sameSignature, sha256Hex } from './signing.ts'
 
 /** Each chunk's signature covers the one before; the first covers the signature of the request itself. */

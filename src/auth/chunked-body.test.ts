@@ -5,7 +5,7 @@ import { Fault } from '../model/faults.ts'
 import { authenticate } from './authenticate.ts'
 import type { ChunkRule } from './chunked-body.ts'
 import { decodeChunks } from './chunked-body.ts'
-import { SCHEMES } from './schemes.ts'
+import { SCHEMES } from './signing.ts'
 import { collect, ruleFor, type SentChunks, streamOf, wire } from './suite-chunks.ts'
 import { ACCESS_KEY, type BOTH, clientScope, server, TIMESTAMP } from './suite-signer.ts'
 

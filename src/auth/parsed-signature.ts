@@ -1,24 +1,29 @@
 /**
- * Parses the authentication of a request before anything is verified. The header form and the presigned form carry the
- * same values in different places and report errors differently.
+ * The authentication that a request declares in its headers, before anything is verified: its signature, and how its
+ * body must be checked, which is applied while the body is read. Presigned URLs carry the same values in the query
+ * (`presigned-signature.ts`) and report errors differently.
  */
+
+import { BodyDigest } from '../digest/body-digest.ts'
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
-import type { Credential } from '../model/caller.ts'
+import type { Caller, Credential } from '../model/caller.ts'
 import { Fault, type FaultDetails } from '../model/faults.ts'
-import type { Authentication } from './authentication.ts'
+import type { SignatureChain } from './chunk-signatures.ts'
+import { type ChunkRule, decodeChunks } from './chunked-body.ts'
 import { authFault } from './refusal.ts'
-import { SCHEMES, type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
 import {
   basicTimestamp,
   canonicalPairs,
   dateHeader,
   decodeCanonical,
   type HeaderFields,
-  type QueryPair,
+  type Scheme,
   type SignedHeaders,
   signedHeadersIn,
   type Timestamp,
+  UNSIGNED_CHUNKS_TRAILER,
+  UNSIGNED_PAYLOAD,
 } from './signing.ts'
 
 interface ParsedCredential {
@@ -53,10 +58,12 @@ export function parseCredential(credential: string): ParsedCredential | undefine
 /** Longer access keys are not looked up. */
 export const ACCESS_KEY_CHARACTERS_MAX = 128
 
-export function findCredential(
-  accessKey: string,
-  by: Pick<Authentication, 'findCredential'>,
-): MaybePromise<Credential> {
+export interface CredentialLookup {
+  /** Undefined for a key that is unknown, disabled or deleted. */
+  findCredential(accessKey: string): MaybePromise<Credential | undefined>
+}
+
+export function findCredential(accessKey: string, by: CredentialLookup): MaybePromise<Credential> {
   const found = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
   return found instanceof Promise
     ? found.then(credential => requireCredential(accessKey, credential))
@@ -66,6 +73,11 @@ export function findCredential(
 function requireCredential(accessKey: string, credential: Credential | undefined): Credential {
   if (credential === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
   return credential
+}
+
+/** The caller that a verified credential proves. */
+export function callerOf({ account, user, accessKey }: Credential): Caller {
+  return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
 }
 
 const headerMalformed = (reason: string, detail: FaultDetails = {}): Fault =>
@@ -192,101 +204,123 @@ function otherAuthorization(text: string, scheme: Scheme): Fault {
 export const expectedCredential = (scheme: Scheme): string =>
   `the Credential is mal-formed; expecting "<YOUR-AKID>/YYYYMMDD/REGION/${scheme.service}/${scheme.terminator}".`
 
-const queryMalformed = (reason: string, detail: FaultDetails = {}): Fault =>
-  authFault('AuthorizationQueryParametersError', { ...detail, reason })
+export type PayloadRule = { readonly kind: 'unsigned' } | { readonly kind: 'sha256'; readonly hex: string } | ChunkRule
 
-const QUERY_MARKS = ['Algorithm', 'Credential', 'Signature']
+/** The kind of body that the content hash header declares. */
+type DeclaredPayload =
+  | { readonly kind: 'unsigned' }
+  | { readonly kind: 'sha256'; readonly hex: string }
+  | { readonly kind: 'chunks'; readonly signed: boolean; readonly trailer: boolean }
 
-/** Whether any query name belongs to a signature; then the query must carry a complete one. */
-export function isPresigned(pairs: readonly QueryPair[], scheme: Scheme): boolean {
-  return pairs.some(
-    ({ name }) => name.startsWith(scheme.queryPrefix) && QUERY_MARKS.includes(name.slice(scheme.queryPrefix.length)),
-  )
+const SHA256_HEX = /^[0-9a-fA-F]{64}$/
+
+export function declaredPayload(contentHash: string, scheme: Scheme): DeclaredPayload {
+  if (SHA256_HEX.test(contentHash)) return { kind: 'sha256', hex: contentHash.toLowerCase() }
+  if (contentHash === UNSIGNED_PAYLOAD) return { kind: 'unsigned' }
+  if (contentHash === UNSIGNED_CHUNKS_TRAILER) return { kind: 'chunks', signed: false, trailer: true }
+  if (contentHash === scheme.signedChunks) return { kind: 'chunks', signed: true, trailer: false }
+  if (contentHash === scheme.signedChunksTrailer) return { kind: 'chunks', signed: true, trailer: true }
+  const name = `${scheme.headerPrefix}content-sha256`
+  const words = [UNSIGNED_PAYLOAD, UNSIGNED_CHUNKS_TRAILER, scheme.signedChunks, scheme.signedChunksTrailer]
+  throw new Fault('InvalidArgument', {
+    ArgumentName: name,
+    ArgumentValue: contentHash,
+    reason: `${name} must be ${words.join(', ')} or a valid sha256 value.`,
+  })
 }
 
-/** The dialect of an older query signature; undefined when there is none. */
-export function oldQuerySignature(pairs: readonly QueryPair[]): Scheme['name'] | undefined {
-  if (pairs.some(({ name }) => name === 'SVCAccessKeyId')) return 'svc'
-  return pairs.some(({ name }) => name === 'AWSAccessKeyId') ? 's3' : undefined
-}
-
-const EXPIRES_SECONDS_MAX = 604_800
-
-function expiresSeconds(text: string, name: string): number {
-  if (!/^-?\d+$/.test(text)) throw queryMalformed(`${name} should be a number`)
-  const seconds = Number(text)
-  if (seconds < 0) throw queryMalformed(`${name} must be non-negative`)
-  if (seconds > EXPIRES_SECONDS_MAX) {
-    throw queryMalformed(
-      `${name} must be less than a week (in seconds); that is, the given ${name} must be less than 604800 seconds`,
-    )
+export function payloadRule(
+  declared: DeclaredPayload,
+  request: { readonly fields: HeaderFields; readonly scheme: Scheme; readonly chain: SignatureChain | undefined },
+): PayloadRule {
+  const { fields, scheme, chain } = request
+  const trailerHeader = fields.get(`${scheme.headerPrefix}trailer`)
+  if (declared.kind !== 'chunks' || !declared.trailer) {
+    // A declared checksum that cannot arrive must not be dropped silently.
+    if (trailerHeader !== undefined) throw trailerNotSupported(scheme)
   }
-  return seconds
-}
-
-/** Parameters of a presigned URL, without the prefix of their scheme. */
-const QUERY_WORDS = [
-  'Algorithm',
-  'Credential',
-  'Date',
-  'Expires',
-  'SignedHeaders',
-  'Signature',
-  'Content-Sha256',
-  'Security-Token',
-] as const
-type QueryWord = (typeof QUERY_WORDS)[number]
-
-const queryNames = ({ queryPrefix }: Scheme): Readonly<Record<QueryWord, string>> =>
-  Object.fromEntries(QUERY_WORDS.map(word => [word, queryPrefix + word])) as Record<QueryWord, string>
-
-const QUERY_NAMES = { svc: queryNames(SCHEMES.svc), s3: queryNames(SCHEMES.s3) }
-
-export function parseQuerySignature(
-  pairs: readonly QueryPair[],
-  fields: HeaderFields,
-  scheme: Scheme,
-): ParsedSignature {
-  const names = QUERY_NAMES[scheme.name]
-  const find = (word: QueryWord): string | undefined => {
-    const wanted = names[word]
-    let found: QueryPair | undefined
-    for (const pair of pairs) {
-      if (pair.name !== wanted) continue
-      if (found !== undefined) throw queryMalformed(`${wanted} must not be specified more than once`)
-      found = pair
-    }
-    return found && decodeCanonical(found.value)
-  }
-  const take = (word: QueryWord): string => {
-    const value = find(word)
-    if (value !== undefined) return value
-    const x = scheme.queryPrefix
-    throw queryMalformed(
-      `Query-string authentication version 4 requires the ${x}Algorithm, ${x}Credential, ${x}Signature, ${x}Date, ` +
-        `${x}SignedHeaders, and ${x}Expires parameters.`,
-    )
-  }
-  if (take('Algorithm') !== scheme.algorithm) {
-    throw queryMalformed(`${scheme.queryPrefix}Algorithm only supports "${scheme.algorithm}"`)
-  }
-  const scope = parseCredential(take('Credential'))
-  if (scope === undefined) throw queryMalformed(`Error parsing the Credential; ${expectedCredential(scheme)}`)
-  const timestamp = basicTimestamp(take('Date'))
-  if (timestamp === undefined) {
-    throw queryMalformed(`${scheme.queryPrefix}Date must be in the ISO8601 Long Format "yyyyMMdd'T'HHmmss'Z'"`)
-  }
+  if (declared.kind !== 'chunks') return declared
   return {
-    scope,
-    timestamp,
-    presigned: {
-      seconds: expiresSeconds(take('Expires'), `${scheme.queryPrefix}Expires`),
-      signatureName: `${scheme.queryPrefix}Signature`,
-    },
-    signedHeaders: signedHeadersIn(take('SignedHeaders')),
-    signature: take('Signature'),
-    contentHash: fields.get(`${scheme.headerPrefix}content-sha256`) ?? find('Content-Sha256') ?? UNSIGNED_PAYLOAD,
-    token: find('Security-Token') ?? fields.get(`${scheme.headerPrefix}security-token`),
-    malformed: queryMalformed,
+    kind: 'chunks',
+    chain: declared.signed ? chain : undefined,
+    declared: declared.trailer ? declaredTrailers(trailerHeader ?? '', scheme) : undefined,
+    trailers: new Map(),
+    decodedLength: decodedLength(fields, scheme),
+  }
+}
+
+/** Anonymous clients declare chunks by the content coding alone. */
+export function anonymousPayload(fields: HeaderFields, scheme: Scheme): PayloadRule {
+  const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
+  const codings = (fields.get('content-encoding') ?? '').split(',').map(coding => coding.trim())
+  const isChunked = codings.includes(scheme.chunkEncoding)
+  const hasTrailer = fields.has(`${scheme.headerPrefix}trailer`)
+  const declared: DeclaredPayload =
+    contentHash !== undefined
+      ? declaredPayload(contentHash, scheme)
+      : isChunked
+        ? { kind: 'chunks', signed: false, trailer: hasTrailer }
+        : { kind: 'unsigned' }
+  if (declared.kind === 'chunks' && declared.signed) {
+    throw authFault('InvalidRequest', { reason: 'A body in signed chunks requires a signed request.' })
+  }
+  return payloadRule(declared, { fields, scheme, chain: undefined })
+}
+
+const trailerNotSupported = (scheme: Scheme): Fault =>
+  new Fault('InvalidRequest', {
+    reason: `The value specified in the ${scheme.headerPrefix}trailer header is not supported`,
+  })
+
+const CHECKSUM = /^checksum-(crc32|crc32c|crc64nvme|sha1|sha256)$/
+
+function declaredTrailers(header: string, scheme: Scheme): ReadonlySet<string> {
+  const names = header
+    .split(',')
+    .map(name => name.trim().toLowerCase())
+    .filter(name => name !== '')
+  for (const name of names) {
+    const isChecksum = name.startsWith(scheme.headerPrefix) && CHECKSUM.test(name.slice(scheme.headerPrefix.length))
+    if (!isChecksum) throw trailerNotSupported(scheme)
+  }
+  return new Set(names)
+}
+
+function decodedLength(fields: HeaderFields, scheme: Scheme): number {
+  const name = `${scheme.headerPrefix}decoded-content-length`
+  const text = fields.get(name)
+  if (text === undefined) throw new Fault('MissingContentLength', {})
+  const length = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(length)) return length
+  throw new Fault('InvalidArgument', { ArgumentName: name, ArgumentValue: text })
+}
+
+/**
+ * The decoded body, which fails when it does not match its signature or hash. A consumer must reach the end before
+ * anything takes effect: only then are all checks complete.
+ */
+export function checkedBody(body: AsyncIterable<Buffer>, rule: PayloadRule): AsyncIterable<Buffer> {
+  if (rule.kind === 'chunks') return decodeChunks(body, rule)
+  if (rule.kind === 'sha256') return hashedBody(body, rule.hex)
+  return body
+}
+
+async function* hashedBody(body: AsyncIterable<Buffer>, expected: string): AsyncGenerator<Buffer, void> {
+  const hash = new BodyDigest('sha256')
+  try {
+    for await (const piece of body) {
+      const hashing = hash.update(piece)
+      if (hashing !== undefined) await hashing
+      yield piece
+    }
+    const computed = (await hash.digest()).toString('hex')
+    if (computed !== expected) {
+      throw new Fault('XSvcContentSHA256Mismatch', {
+        ClientComputedContentSHA256: expected,
+        SvcComputedContentSHA256: computed,
+      })
+    }
+  } finally {
+    hash.abandon()
   }
 }

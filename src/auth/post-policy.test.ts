@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { Fault } from '../model/faults.ts'
 import { evaluatePolicy, parsePolicy } from './policy-document.ts'
 import { type AllowedPost, authenticatePost, type PostForm } from './post-policy.ts'
-import type { Scheme } from './schemes.ts'
+import type { Scheme } from './signing.ts'
 import { ACCESS_KEY, BOTH, clientKey, clientScope, credential, NOW, server, TIMESTAMP } from './suite-signer.ts'
 
 type Fields = readonly (readonly [string, string])[]

@@ -3,11 +3,10 @@
  * they will be used: those before the file, with the file's name already substituted in the key.
  */
 
-import { callerOf } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { checkScope } from './authenticate.ts'
 import type { Authenticated, Authentication } from './authentication.ts'
-import { expectedCredential, findCredential, otherScheme, parseCredential } from './parsed-signature.ts'
+import { callerOf, expectedCredential, findCredential, otherScheme, parseCredential } from './parsed-signature.ts'
 import { evaluatePolicy, type FormFields, type LengthRange, parsePolicy } from './policy-document.ts'
 import { authFault } from './refusal.ts'
 import { isSignatureV2 } from './signature-v2.ts'

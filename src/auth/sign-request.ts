@@ -1,18 +1,20 @@
 /** Signs requests as a client: for the commands that call a server, and in the query for browsers. */
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { percentEncoded } from '../lib/percent-encoding.ts'
-import { queryIn, type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
 import {
   basicText,
   canonicalFields,
   canonicalPairs,
   canonicalRequest,
   hmac,
+  queryIn,
+  type Scheme,
   type Scope,
   scopeOf,
   sha256Hex,
   signedHeadersIn,
   signingKey,
+  UNSIGNED_PAYLOAD,
 } from './signing.ts'
 
 export interface KeyPair {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { authenticate } from './authenticate.ts'
-import { SCHEMES } from './schemes.ts'
+import { SCHEMES } from './signing.ts'
 import { credential } from './suite-signer.ts'
 
 /** From the specification of Signature Version 2; its key is the one that all examples use. */

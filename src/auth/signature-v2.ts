@@ -7,14 +7,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { headerValues, type RawRequest, trimmed } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Credential } from '../model/caller.ts'
-import { callerOf } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Authenticated, Authentication } from './authentication.ts'
-import { findCredential } from './parsed-signature.ts'
-import { declaredPayload, type PayloadRule, payloadRule } from './payload.ts'
+import { callerOf, declaredPayload, findCredential, type PayloadRule, payloadRule } from './parsed-signature.ts'
 import { authFault } from './refusal.ts'
-import { queryIn } from './schemes.ts'
-import { escapedPath, type HeaderFields, isoText } from './signing.ts'
+import { escapedPath, type HeaderFields, isoText, queryIn } from './signing.ts'
 
 /**
  * Parameters that the signature covers. The list has every parameter that selects an operation, including those newer

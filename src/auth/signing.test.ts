@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { RawRequest } from '../http/raw-request.ts'
 import { authenticate } from './authenticate.ts'
-import { SCHEMES } from './schemes.ts'
 import {
   canonicalFields,
   canonicalPairs,
   decodeCanonical,
   escapedPath,
   hmac,
+  SCHEMES,
   SigningKey,
   sameSignature,
   scopeOf,

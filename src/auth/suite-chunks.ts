@@ -1,6 +1,6 @@
 /** Encodes chunked bodies as a client does, for tests. */
 import type { ChunkRule } from './chunked-body.ts'
-import type { Scheme } from './schemes.ts'
+import type { Scheme } from './signing.ts'
 import { SigningKey } from './signing.ts'
 import { chunkSignature, clientKey, clientScope, TIMESTAMP, trailerSignature } from './suite-signer.ts'
 

@@ -6,7 +6,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { RawRequest } from '../http/raw-request.ts'
 import type { Account, Credential } from '../model/caller.ts'
 import type { Authentication } from './authentication.ts'
-import { SCHEMES, type Scheme } from './schemes.ts'
+import { SCHEMES, type Scheme } from './signing.ts'
 
 export const ACCESS_KEY = 'AKIAIOSFODNN7EXAMPLE'
 export const SECRET_KEY = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'

@@ -1,7 +1,7 @@
 /** Authenticates a request by its signature, or by a form with a signed policy. */
 import { authenticate } from '../auth/authenticate.ts'
 import type { Authenticated, Authentication } from '../auth/authentication.ts'
-import { checkedBody, type PayloadRule } from '../auth/payload.ts'
+import { checkedBody, type PayloadRule } from '../auth/parsed-signature.ts'
 import { EMPTY_SHA256 } from '../auth/signing.ts'
 import type { Slot } from '../http/admission.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'

@@ -2,7 +2,7 @@
  * R3. A request decoded once: the bucket and key it addresses, from its Host and raw path, and its headers and query by
  * neutral names. Keys are bytes as sent, never normalised.
  */
-import { isSignedIn, queryIn, UNSIGNED_PAYLOAD } from '../auth/schemes.ts'
+import { isSignedIn, queryIn, UNSIGNED_PAYLOAD } from '../auth/signing.ts'
 import { canBeHeader, headerText, headerValues, type RawRequest, splitTarget, trimmed } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/context.ts'

@@ -2,7 +2,7 @@
  * G2. The two dialects as data: how neutral names are spelled on the wire, and the intended differences between them.
  * No layer below the edge knows either spelling. Both address the same buckets and objects, with the same permissions.
  */
-import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
+import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/signing.ts'
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { DialectBehavior } from '../operations/context.ts'

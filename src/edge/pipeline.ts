@@ -3,16 +3,14 @@
  * owner, permission, requester pays, input, body, the operation, its response. A fault at any step becomes the
  * response.
  */
-import type { Authentication } from '../auth/authentication.ts'
-import { requestedCredential } from '../auth/parsed-signature.ts'
+import { type CredentialLookup, requestedCredential } from '../auth/parsed-signature.ts'
 import { checkExpectation, checkFraming, headerValues } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
 import { EngineUnavailable } from '../lib/engine-unavailable.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Bucket } from '../model/bucket.ts'
-import { actorOf } from '../model/caller.ts'
+import type { Caller } from '../model/caller.ts'
 import { Fault, faultOf } from '../model/faults.ts'
-import type { Actor } from '../model/ledger.ts'
 import type { AccountLookup, Header, ObjectName, OperationContext } from '../operations/context.ts'
 import { checkUnreadBody } from '../operations/integrity.ts'
 import { refuseCustomerKeys } from '../operations/object/encryption.ts'
@@ -54,7 +52,7 @@ interface RequestReads {
   /** Accounts and keys at the start of the request. */
   identities(): MaybePromise<IdentityLookup>
   /** Facts for one request, and a store whose commits check that they still hold. */
-  session(actor: Actor): Session
+  session(caller: Caller, requestId: string): Session
   /** The operation has run; handles it opened stay open. */
   end(): void
 }
@@ -91,7 +89,7 @@ interface PipelineParts {
 }
 
 /** Accounts, and the keys that requests are signed with. */
-type IdentityLookup = AccountLookup & Pick<Authentication, 'findCredential'>
+type IdentityLookup = AccountLookup & CredentialLookup
 
 const ATTEMPTS_MAX = 10
 const NO_TIMES: readonly number[] = []
@@ -167,7 +165,7 @@ export class Pipeline {
         if (accounts instanceof Promise) accounts = await accounts
         const authenticated = this.#authenticate(exchange, state, operation, accounts)
         if (authenticated instanceof Promise) await authenticated
-        const session = reads.session(actorOf(state.caller!, exchange.requestId))
+        const session = reads.session(state.caller!, exchange.requestId)
         let bucket = needsBucket(operation) ? session.facts.bucket(state.address.bucket) : undefined
         if (bucket instanceof Promise) bucket = await bucket
         this.#enterBucket(state, bucket, accounts)

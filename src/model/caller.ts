@@ -1,5 +1,3 @@
-import type { Actor } from './ledger.ts'
-
 /**
  * The caller of a request. An account's own key has all permissions of the account; a user's key has those its policies
  * allow.
@@ -40,20 +38,5 @@ export function callerName(caller: Caller): string {
   return caller.kind === 'user' ? `${canonicalId}/${caller.user.name}` : canonicalId
 }
 
-/** A caller as recorded in the ledger. */
-export function actorOf(caller: Caller, request: string): Actor {
-  if (caller.kind === 'anonymous') return { account: 'anonymous', request }
-  const { accessKey } = caller
-  const account = caller.account.accountId
-  if (caller.kind === 'user') return { account, user: caller.user.name, accessKey, request }
-  return { account, accessKey, request }
-}
-
 /** The owner of objects written without a signature. */
 export const ANONYMOUS_CANONICAL_ID = '65a011a29cdf8ec533ec3d1ccaae921c'
-
-/** The caller that a verified credential proves. */
-export function callerOf(credential: Credential): Caller {
-  const { account, user, accessKey } = credential
-  return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
-}

@@ -1,6 +1,6 @@
 /** Responses of an S3 server: headers under neutral names, XML documents and errors. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { SCHEMES } from '../auth/schemes.ts'
+import { SCHEMES } from '../auth/signing.ts'
 import { BadXml, childText, type XmlNode } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 

@@ -2,6 +2,7 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { RemoteReads } from '../meta/meta.ts'
 import type { Bucket } from '../model/bucket.ts'
+import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { ObjectFacts } from '../rules/access/evaluate.ts'
@@ -13,8 +14,7 @@ import {
   RecordCache,
   RepeatableReads,
 } from './commit/authorized-view.ts'
-import type { TransactionContext } from './commit/transaction.ts'
-import { findBucket, type StoredVersion } from './commit/transaction.ts'
+import { findBucket, type StoredVersion, type TransactionContext } from './commit/transaction.ts'
 import { TransactionDeadline } from './commit/transaction-deadline.ts'
 import type { IdentityCache, IdentitySnapshot } from './identity/identity-cache.ts'
 import { findVersion, type VersionSelector } from './objects/versions.ts'
@@ -173,6 +173,15 @@ class RequestSession {
   }
 }
 
+/** A caller as recorded in the ledger. */
+export function actorOf(caller: Caller, request: string): Actor {
+  if (caller.kind === 'anonymous') return { account: 'anonymous', request }
+  const { accessKey } = caller
+  const account = caller.account.accountId
+  if (caller.kind === 'user') return { account, user: caller.user.name, accessKey, request }
+  return { account, accessKey, request }
+}
+
 /** A request before its caller is known. */
 class RequestStart {
   readonly #store: Store
@@ -204,9 +213,9 @@ class RequestStart {
     return this.#directory.now(this.#ahead)
   }
 
-  session(actor: Actor): RequestSession {
+  session(caller: Caller, requestId: string): RequestSession {
     const reads = new RepeatableReads(this.#store.context.meta, this.#cache, this.#ahead)
-    return new RequestSession(this.#store, reads, actor, this.#pin)
+    return new RequestSession(this.#store, reads, actorOf(caller, requestId), this.#pin)
   }
 
   /** The operation has run; handles it opened stay open. */

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { document, text, texts } from '../http/actions.ts'
 import { Client, type DialectName, type Received, type Sending, type Who } from '../http/server.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { md5Header } from '../http/actions.ts'
 import { BASE_HOST, Client, type DialectName } from '../http/server.ts'

@@ -1,5 +1,5 @@
 /** A request before it is signed, and the changes that keep its signature valid. */
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import type { Pair, Signer } from '../specimens/signing.ts'
 import { type Case, contentMd5, type DialectName, type Place } from '../specimens/specimens.ts'
 import type { Dice } from './dice.ts'

@@ -2,7 +2,7 @@
  * Shots: the bytes sent on one connection, and the response they must get. Most are correctly signed, so that they get
  * far.
  */
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { digestOf } from '../../src/rules/checksum.ts'
 import { FORM_TYPE, formBody, signedFields } from '../specimens/forms.ts'
 import { chunkFrames, type Pair, sha256, signedByHeader, signedByQuery, type Unsigned } from '../specimens/signing.ts'

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { ADMIN_SCHEMES } from '../../src/admin/administrator.ts'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { canonicalIdOf } from '../../src/model/account.ts'
 import { makePlace, type Send } from '../specimens/place.ts'
 import { type Pair, type Signer, sha256, signedByHeader } from '../specimens/signing.ts'

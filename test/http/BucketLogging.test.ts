@@ -1,7 +1,7 @@
 /** GetBucketLogging, PutBucketLogging and log delivery. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import type { ExchangeRecord } from '../../src/edge/exchange.ts'
 import type { RequestState } from '../../src/edge/request-state.ts'
 import type { Bucket } from '../../src/model/bucket.ts'

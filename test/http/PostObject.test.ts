@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { document, get, outcome, text } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, READER, type Received, type Who } from './server.ts'
 

@@ -1,6 +1,6 @@
 /** A35 over HTTP: names that look like others. D11: faults of authentication. */
 import assert from 'node:assert/strict'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { type Headers, makeUser, outcome, put } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Who } from './server.ts'

@@ -1,6 +1,6 @@
 /** A27–A31: ways around authorization that worked on other servers. */
 import assert from 'node:assert/strict'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { ADMISSION_LIMITS } from '../../src/http/admission.ts'
 import { FORM_TYPE, formBody, signedFields } from '../specimens/forms.ts'
 import { makePlace } from '../specimens/place.ts'

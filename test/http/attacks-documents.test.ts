@@ -1,7 +1,7 @@
 /** Malicious policies, part lists, forms, redirects and customer keys; XML in general: attacks-xml.test.ts. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { BOUNDARY, FORM_TYPE, formBody, signedFields } from '../specimens/forms.ts'
 import type { Pair, Signer } from '../specimens/signing.ts'
 import { get, type Headers, outcome, put } from './actions.ts'

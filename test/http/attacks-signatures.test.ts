@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import {
   chunkFrames,
   type Pair,

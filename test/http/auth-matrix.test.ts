@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
 import { test } from 'node:test'
-import { SCHEMES, type Scheme } from '../../src/auth/schemes.ts'
+import { SCHEMES, type Scheme } from '../../src/auth/signing.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 import type { ServerParts } from '../../src/server/compose.ts'
 import { shortOrLong } from '../long.ts'

@@ -1,7 +1,7 @@
 /** The log: a line for every request, with the id that its client was given, and without secrets. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { signedByQuery } from '../specimens/signing.ts'
 import { md5Header } from './actions.ts'

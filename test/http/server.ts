@@ -5,7 +5,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { type Agent, type ClientRequest, request as httpRequest } from 'node:http'
 import { test } from 'node:test'
-import { SCHEMES, type Scheme } from '../../src/auth/schemes.ts'
+import { SCHEMES, type Scheme } from '../../src/auth/signing.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import type { XmlNode } from '../../src/lib/xml.ts'

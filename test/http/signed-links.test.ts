@@ -1,7 +1,7 @@
 /** Headers in the query of a presigned URL, which its user then need not send. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { SCHEMES } from '../../src/auth/schemes.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { type Pair, signedByQuery } from '../specimens/signing.ts'
 import { document, get, outcome, put, text } from './actions.ts'
 import { customerKey, KEY } from './parts.ts'

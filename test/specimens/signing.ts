@@ -3,7 +3,7 @@
  * Written independently of the server. Texts are latin1, one character per byte.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { Scheme } from '../../src/auth/schemes.ts'
+import type { Scheme } from '../../src/auth/signing.ts'
 
 export type Pair = readonly [string, string]
 

@@ -1,6 +1,7 @@
 /** Routes of the console's sessions: who is signed in, what they may do, and requests presigned for them. */
-import { SCHEMES } from '../../auth/schemes.ts'
+
 import { presign } from '../../auth/sign-request.ts'
+import { SCHEMES } from '../../auth/signing.ts'
 import { canBeHeader, headerWire } from '../../http/raw-request.ts'
 import { percentEncoded } from '../../lib/percent-encoding.ts'
 import { Fault } from '../../model/faults.ts'
