@@ -9,11 +9,11 @@ import { Fault } from '../model/faults.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { AccessFacts } from './authorize.ts'
-import { DecodedRequest } from './decoded-request.ts'
 import type { Dialect } from './dialect.ts'
 import type { Exchange } from './exchange.ts'
 import { authenticateForm, openForm } from './form.ts'
 import type { RequestState } from './request-state.ts'
+import { DecodedRequest } from './wire-form.ts'
 
 /** Sets the state's caller, region, target and body. */
 export function authenticateRequest(

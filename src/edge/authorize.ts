@@ -23,9 +23,9 @@ import { describeReason, refusalCode } from '../rules/access/reasons.ts'
 import { parseCopySource } from '../rules/copy-source.ts'
 import { parseTimestamp } from '../rules/http-date.ts'
 import { parseTagHeader } from '../rules/tags.ts'
-import type { DecodedRequest } from './decoded-request.ts'
 import type { Exchange } from './exchange.ts'
 import type { RequestState } from './request-state.ts'
+import type { DecodedRequest } from './wire-form.ts'
 
 /** Headers that supply the condition key of the same name. */
 const FROM_HEADERS = [

@@ -4,8 +4,8 @@
  */
 import { headerValues } from '../http/raw-request.ts'
 import type { Header } from '../operations/context.ts'
-import { hostOf } from './decoded-request.ts'
 import type { Exchange } from './exchange.ts'
+import { hostOf } from './wire-form.ts'
 
 export interface ConsoleOrigins {
   /** The port of the console on this server; undefined as long as it does not listen. */

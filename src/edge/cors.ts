@@ -5,7 +5,7 @@ import { Fault } from '../model/faults.ts'
 import type { Header } from '../operations/context.ts'
 import { CORS_METHODS, type CorsRequest, type CorsRule, matchingRule, readCors } from '../rules/documents/cors.ts'
 import type { AccessFacts } from './authorize.ts'
-import type { Address, DecodedRequest } from './decoded-request.ts'
+import type { Address, DecodedRequest } from './wire-form.ts'
 
 const METHOD = 'access-control-request-method'
 const HEADERS = 'access-control-request-headers'

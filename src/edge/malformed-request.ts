@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { RawRequest } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import { DIALECTS, wireName } from './dialect.ts'
-import { encodeFault } from './encode-response.ts'
+import { encodeFault } from './wire-form.ts'
 
 export interface ExchangeIds {
   readonly requestId: string

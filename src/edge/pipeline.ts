@@ -21,14 +21,11 @@ import { authenticateRequest } from './authenticate-request.ts'
 import { type AccessFacts, Authorizer } from './authorize.ts'
 import { type ConsoleOrigins, consoleCors } from './console-cors.ts'
 import { corsHeaders, preflight } from './cors.ts'
-import { type Address, addressOf, DecodedRequest, hostOf, labelBelow, pathAddress } from './decoded-request.ts'
 import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
-import { encodeFault, encodeResponse, regionHeader, wireHeaders, withHeaders } from './encode-response.ts'
 import type { Exchange } from './exchange.ts'
 import { ConnectionCut, type FaultInjector } from './fault-injection.ts'
 import { PolicyCache } from './policy-cache.ts'
-import { RequestContext } from './request-context.ts'
-import { NO_HEADERS, RequestState } from './request-state.ts'
+import { NO_HEADERS, RequestContext, RequestState } from './request-state.ts'
 import { type Routes, routeTable } from './routes.ts'
 import {
   type FetchPage,
@@ -38,6 +35,19 @@ import {
   type WebsiteHosts,
   websiteKey,
 } from './website.ts'
+import {
+  type Address,
+  addressOf,
+  DecodedRequest,
+  encodeFault,
+  encodeResponse,
+  hostOf,
+  labelBelow,
+  pathAddress,
+  regionHeader,
+  wireHeaders,
+  withHeaders,
+} from './wire-form.ts'
 
 /** One request's access to the store. */
 interface Session {

@@ -5,7 +5,7 @@
 import { Fault, notImplemented } from '../model/faults.ts'
 import type { HttpMethod, Operation, ResourceLevel } from '../operations/operation.ts'
 import { headerName } from '../rules/access/names.ts'
-import type { DecodedRequest } from './decoded-request.ts'
+import type { DecodedRequest } from './wire-form.ts'
 
 /** R10, R11. Known sub-resources that are not offered: refused as such, never handled as another operation. */
 export const UNSUPPORTED_SUBRESOURCES: ReadonlySet<string> = new Set([

@@ -24,12 +24,11 @@ import {
 } from '../rules/website.ts'
 import type { AccessFacts } from './authorize.ts'
 import { preflight } from './cors.ts'
-import { DecodedRequest, decodeTarget } from './decoded-request.ts'
 import { DIALECTS, type Dialect, wireName } from './dialect.ts'
-import { encodeFault } from './encode-response.ts'
 import type { Exchange, WireResponse } from './exchange.ts'
 import { faultInDialect } from './faults-in-dialect.ts'
 import type { RequestState } from './request-state.ts'
+import { DecodedRequest, decodeTarget, encodeFault } from './wire-form.ts'
 
 export interface WebsiteHosts {
   /** Websites are served at `<bucket>.<host>` for each host. */

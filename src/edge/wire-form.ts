@@ -1,13 +1,20 @@
 /**
- * R3. A request decoded once: the bucket and key it addresses, from its Host and raw path, and its headers and query by
- * neutral names. Keys are bytes as sent, never normalised.
+ * The wire form of requests and responses in their dialect. A request is decoded once (R3): the bucket and key it
+ * addresses, from its Host and raw path, and its headers and query by neutral names; keys are bytes as sent, never
+ * normalised. An operation's response, or a fault, is encoded from neutral names.
  */
+
+import { Buffer } from 'node:buffer'
 import { isSignedIn, queryIn, UNSIGNED_PAYLOAD } from '../auth/signing.ts'
 import { canBeHeader, headerText, headerValues, type RawRequest, splitTarget, trimmed } from '../http/raw-request.ts'
+import { renderXml, type XmlDocument } from '../lib/xml-writer.ts'
 import { Fault } from '../model/faults.ts'
-import type { RequestView } from '../operations/context.ts'
+import type { Header, RequestView } from '../operations/context.ts'
+import type { Operation, OperationResponse } from '../operations/operation.ts'
 import { isBucketName } from '../rules/naming.ts'
-import { type Dialect, neutralNameSent, neutralValue, ownNameSent } from './dialect.ts'
+import { type Dialect, neutralNameSent, neutralValue, ownNameSent, wireName, wireValue } from './dialect.ts'
+import type { Exchange, WireResponse } from './exchange.ts'
+import { faultInDialect } from './faults-in-dialect.ts'
 
 export interface Address {
   /** Both are empty for the service itself; the key is empty for a bucket. */
@@ -225,4 +232,102 @@ export class DecodedRequest implements RequestView {
     if (!/^\d{1,15}$/.test(value)) throw new Fault('InvalidArgument', { ArgumentName: name, ArgumentValue: value })
     return Number(value)
   }
+}
+
+const isXml = (body: NonNullable<OperationResponse['body']>): body is XmlDocument => 'root' in body
+
+/** Node expects one character per byte in a header; any other text would throw and end the process. */
+const onWire = (value: string): string =>
+  /[^\0-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
+
+export function wireHeaders(headers: readonly Header[], dialect: Dialect): [string, string][] {
+  const out: [string, string][] = []
+  for (const [name, value] of headers) {
+    if (value === undefined) continue
+    // Plain headers have the same name and value in every dialect.
+    if (!name.startsWith(':')) out.push([name, typeof value === 'number' ? String(value) : onWire(value)])
+    else out.push([wireName(dialect, name), onWire(wireValue(dialect, name, String(value)))])
+  }
+  return out
+}
+
+function encodeBody(from: OperationResponse, dialect: Dialect): WireResponse {
+  const headers = wireHeaders(from.headers ?? [], dialect)
+  const { body } = from
+  if (body === undefined) {
+    const status = from.status ?? 200
+    // Otherwise Node would send an empty chunked body.
+    if (status !== 204 && !headers.some(([name]) => name === 'content-length')) headers.push(['content-length', '0'])
+    return { status, headers, body: undefined, close: false }
+  }
+  if (isXml(body)) {
+    const bytes = renderXml(body, dialect.namespace)
+    headers.push(['content-type', 'application/xml'], ['content-length', String(bytes.length)])
+    return { status: from.status ?? 200, headers, body: bytes, close: false }
+  }
+  const length = from.length ?? (Buffer.isBuffer(body) ? body.length : undefined)
+  if (length !== undefined) headers.push(['content-length', String(length)])
+  return { status: from.status ?? 200, headers, body, close: false }
+}
+
+export const withHeaders = (response: OperationResponse, more: readonly Header[]): OperationResponse =>
+  more.length === 0 ? response : { ...response, headers: [...(response.headers ?? []), ...more] }
+
+/** The part of a request's state that its response depends on. */
+interface ResponseForm {
+  readonly dialect: Dialect
+  readonly cors: readonly Header[]
+  readonly bucketRegion: string | undefined
+}
+
+/** D28. */
+export function regionHeader({ bucketRegion, dialect }: Omit<ResponseForm, 'cors'>): [string, string][] {
+  if (bucketRegion === undefined || !dialect.behavior.regionOnAnswers) return []
+  return [[wireName(dialect, ':bucket-region'), bucketRegion]]
+}
+
+/** Encodes a success, with the headers that every response to the request carries. */
+export function encodeResponse(response: OperationResponse, form: ResponseForm): WireResponse {
+  const encoded = encodeBody(withHeaders(response, form.cors), form.dialect)
+  if (form.bucketRegion !== undefined) encoded.headers.push(...regionHeader(form))
+  return encoded
+}
+
+/** The part of a request's state that its error document names. */
+interface FaultedRequest {
+  readonly dialect: Dialect
+  readonly resource: string
+  readonly operation: Operation | undefined
+}
+
+/** R117. The error document. */
+export function encodeFault(
+  fault: Fault,
+  { requestId, hostId, request }: Pick<Exchange, 'requestId' | 'hostId' | 'request'>,
+  { dialect, resource, operation }: FaultedRequest,
+): WireResponse {
+  const isHead = request.method === 'HEAD'
+  const headers = wireHeaders(fault.headers, dialect)
+  const { deleteMarker, markerId, allow } = fault.detail
+  if (deleteMarker === true) headers.push([wireName(dialect, ':delete-marker'), 'true'])
+  if (markerId !== undefined) headers.push([wireName(dialect, ':version-id'), String(markerId)])
+  if (fault.code === 'NotModified') return { status: 304, headers, body: undefined, close: false }
+  if (fault.code === 'InvalidRange') headers.push(['content-range', `bytes */${fault.detail.ActualObjectSize ?? '*'}`])
+  // An empty `Allow` means that no method is allowed.
+  if (fault.code === 'MethodNotAllowed') headers.push(['allow', deleteMarker === true ? 'DELETE' : String(allow ?? '')])
+  const { code, status, message, details } = faultInDialect(fault, dialect, operation)
+  const body = renderXml({
+    root: 'Error',
+    write(to) {
+      to.leaf('Code', code)
+      to.leaf('Message', message)
+      for (const [name, value] of details) to.leaf(name, value)
+      to.leaf('Resource', resource)
+      to.leaf('RequestId', requestId)
+      to.leaf('HostId', hostId)
+    },
+  })
+  headers.push(['content-type', 'application/xml'])
+  if (!isHead) headers.push(['content-length', String(body.length)])
+  return { status, headers, body: isHead ? undefined : body, close: fault.detail.close === true, message }
 }
