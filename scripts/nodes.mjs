@@ -12,7 +12,7 @@ import { build, giveUp, installMissing, ROOT, say, succeeds } from './runtime.mj
 const MAJORS = ['22', '24', '26']
 const REPRESENTATIVE = [
   'src/http/connection.test.ts',
-  'src/http/response-writer.test.ts',
+  'src/http/body-transfer.test.ts',
   'src/digest/body-digest.test.ts',
   'src/lib/crc.test.ts',
   'src/digest/digest-threads.test.ts',

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { CHUNK_BYTES, takeChunk } from '../lib/buffer-pool.ts'
 import { ManualClock } from '../lib/clock.ts'
 import { REPORTS_WRITTEN_BYTES } from '../lib/runtime.ts'
-import { ResponseWriter } from './response-writer.ts'
+import { ResponseWriter } from './body-transfer.ts'
 import { Timeouts } from './timeouts.ts'
 
 const KIB = 1024

@@ -1,9 +1,16 @@
-/** The bytes of a request's body. A body that stalls or arrives too slowly ends in a fault. */
-import type { IncomingMessage } from 'node:http'
+/**
+ * Transfers bodies at the speed of their clients: a request's body that stalls or arrives too slowly ends in a fault, a
+ * response that its client does not read closes the connection.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { returnChunk } from '../lib/buffer-pool.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { noteExternalBytes } from '../lib/runtime.ts'
 import { Fault } from '../model/faults.ts'
+import { breakOff } from './break-off.ts'
 import { headerValue, type RawRequest } from './raw-request.ts'
-import { type PendingWait, type Timeouts, TransferRate } from './timeouts.ts'
+import { type PendingWait, TIMEOUTS, type Timeouts, TransferRate } from './timeouts.ts'
 
 const ignore = (): void => {}
 
@@ -13,13 +20,14 @@ const EVENTS = ['readable', 'end', 'close', 'error'] as const
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** How much of an unread body is drained. */
-export interface DiscardLimits {
+interface DiscardLimits {
   readonly bytesMax: number
   readonly ms: number
   /** At `bytesMax`, wait out the time instead of returning at once. */
   readonly waitsBeyond: boolean
 }
 
+/** The bytes of a request's body. */
 export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   readonly #message: IncomingMessage
   readonly #timeouts: Timeouts
@@ -215,5 +223,128 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
       ...(expected === undefined ? {} : { NumberBytesExpected: expected }),
       NumberBytesProvided: this.#bytes + this.#message.readableLength,
     })
+  }
+}
+
+/** Bytes drained from an unread body before its connection is closed. */
+const LINGER: DiscardLimits = { bytesMax: 256 * 1024, ms: TIMEOUTS.lingerMs, waitsBeyond: false }
+/**
+ * Used where earlier responses may be unread: closing the connection would lose them. A client that sends all its
+ * requests before it reads may need this much.
+ */
+const LINGER_UNREAD_RESPONSE: DiscardLimits = {
+  bytesMax: 4 * 2 ** 20,
+  ms: TIMEOUTS.unreadResponseMs,
+  waitsBeyond: true,
+}
+
+/** Each write has a minute to drain. Slow clients get small writes; fast ones get larger, cheaper ones. */
+const STRIDE_BYTES_MIN = 64 * 1024
+const STRIDE_BYTES_MAX = 512 * 1024
+const FAST_MS = 1_000
+
+/** Resolves on one of these events, or when the connection has closed or timed out. */
+function happens(
+  on: { readonly response: ServerResponse; readonly socket: Socket; readonly timeouts: Timeouts },
+  event: 'drain' | 'finish',
+): Promise<void> {
+  const { response, socket, timeouts } = on
+  return new Promise(resolve => {
+    const since = timeouts.clock.now()
+    const wait: PendingWait = {
+      // A response queued behind another has no socket yet and cannot drain.
+      isOver: now => response.socket !== null && now - since >= TIMEOUTS.responseStallMs,
+      expire: () => socket.destroy(),
+    }
+    const done = (): void => {
+      timeouts.end(wait)
+      response.off(event, done)
+      response.off('close', done)
+      socket.off('close', done)
+      resolve()
+    }
+    response.on(event, done)
+    response.on('close', done)
+    // A queued response emits no event when its connection closes, so listen on the socket as well.
+    socket.on('close', done)
+    timeouts.begin(wait)
+    if (socket.destroyed) done()
+  })
+}
+
+/** Sends one response. */
+export class ResponseWriter {
+  readonly #response: ServerResponse
+  readonly #socket: Socket
+  readonly #timeouts: Timeouts
+  /** The size of one write, adapted to the client's speed. */
+  #stride = STRIDE_BYTES_MIN
+  /** Body bytes handed to the connection. */
+  bytes = 0
+
+  constructor(response: ServerResponse, socket: Socket, timeouts: Timeouts) {
+    this.#response = response
+    this.#socket = socket
+    this.#timeouts = timeouts
+  }
+
+  #happens(event: 'drain' | 'finish'): Promise<void> {
+    return happens({ response: this.#response, socket: this.#socket, timeouts: this.#timeouts }, event)
+  }
+
+  /** Ends the response and waits until it has drained: until then its bytes stay in memory. */
+  end(body: Buffer | undefined): MaybePromise<void> {
+    this.bytes += body?.length ?? 0
+    this.#response.end(body)
+    // A small response is already in the kernel's buffer.
+    if (this.#response.writableLength > 0) return this.#happens('finish').then(() => this.#return(body))
+    this.#return(body)
+    return undefined
+  }
+
+  /** On a lost connection the kernel may never have taken the bytes. */
+  #return(chunk: Buffer | undefined): void {
+    if (chunk !== undefined && this.#response.writableLength === 0 && !this.#socket.destroyed) returnChunk(chunk)
+  }
+
+  async #write(piece: Buffer): Promise<void> {
+    this.bytes += piece.length
+    const since = this.#timeouts.clock.now()
+    if (!this.#response.write(piece)) await this.#happens('drain')
+    const isFast = this.#timeouts.clock.now() - since < FAST_MS
+    this.#stride = isFast ? Math.min(2 * this.#stride, STRIDE_BYTES_MAX) : STRIDE_BYTES_MIN
+  }
+
+  /** Rethrows the body's error. A response that breaks off closes its connection, so that it never looks complete. */
+  async stream(body: AsyncIterable<Buffer>): Promise<void> {
+    try {
+      for await (const chunk of body) {
+        for (let at = 0; at < chunk.length; ) {
+          if (this.#response.destroyed || this.#socket.destroyed) return
+          const piece = chunk.subarray(at, at + this.#stride)
+          at += piece.length
+          await this.#write(piece)
+        }
+        this.#return(chunk)
+      }
+    } catch (error) {
+      breakOff(this.#response, this.#socket)
+      throw error
+    }
+    await this.end(undefined)
+  }
+
+  /**
+   * The last response on a connection whose client is still sending. Some of that is drained: closing at once would
+   * reset the connection, and the client might never see the response.
+   */
+  async endUnread(body: Buffer | undefined, unread: IncomingBytes, mayOwe: boolean): Promise<void> {
+    if (body === undefined) this.#response.flushHeaders()
+    else this.#response.write(body)
+    this.bytes += body?.length ?? 0
+    await unread.discard(mayOwe ? LINGER_UNREAD_RESPONSE : LINGER)
+    // Earlier responses on the connection have not been sent yet.
+    await this.end(undefined)
+    this.#socket.end()
   }
 }
