@@ -3,7 +3,7 @@ import { Fault } from '../../model/faults.ts'
 import type { Version } from '../../model/version.ts'
 import { checkRead, rangeApplies } from '../../rules/conditional-requests.ts'
 import { contentRange, requestedRange } from '../../rules/range.ts'
-import type { ObjectHandle } from '../../store/objects/object-handle.ts'
+import type { ObjectHandle } from '../../store/objects/objects.ts'
 import type { Header, OperationContext } from '../context.ts'
 import {
   type Decoder,

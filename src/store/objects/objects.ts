@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
+/** The objects of a bucket: written, opened for reading, removed, and changed in their attributes. */
 import type { Body } from '../../blobs/blobs.ts'
 import { BodyDigest } from '../../digest/body-digest.ts'
-import type { Bucket } from '../../model/bucket.ts'
-import { Fault } from '../../model/faults.ts'
 import {
   type Attributes,
   type Grant,
@@ -23,14 +21,16 @@ import {
 } from '../../rules/conditional-requests.ts'
 import { lockForLedger } from '../../rules/ledger.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import { checkRetainUntil, mayChangeRetention, mayRemove } from '../../rules/lock.ts'
+import { mayRemove } from '../../rules/lock.ts'
 import { checkKey } from '../../rules/naming.ts'
 import { bucketForRead, bucketForWrite, type Transaction, transact } from '../commit/transaction.ts'
 import { type BodyInspector, ingest, inspectBody, withDraft } from '../content/ingest.ts'
+import { type PartsPage, type PlacedPart, partsAfter } from '../content/part-table.ts'
+import { joined, readContent, readSingleBlob } from '../content/read-content.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from '../keys/content-keys.ts'
-import { checkNamedKey } from '../keys/named-keys.ts'
 import type { LedgerAttempt } from '../ledger/ledger-group-commit.ts'
 import type { StoreContext } from '../store-context.ts'
+import { setHold, setRetention } from './lock-changes.ts'
 import {
   lockedFault,
   lockForNewVersion,
@@ -40,7 +40,6 @@ import {
   timeForLock,
   transactRecordingLock,
 } from './lock-gate.ts'
-import { ObjectHandle } from './object-handle.ts'
 import {
   findVersion,
   locate,
@@ -53,6 +52,116 @@ import {
   unlinkVersion,
   type VersionSelector,
 } from './versions.ts'
+
+/** An open object. Its bytes are not freed until it is closed, which reading to the end does as well. */
+export class ObjectHandle {
+  readonly version: Version
+  readonly #context: StoreContext
+  readonly #contentKey: Buffer | undefined
+  readonly #pin: number
+
+  constructor(context: StoreContext, version: Version, contentKey: Buffer | undefined, pin: number) {
+    this.#context = context
+    this.version = version
+    this.#contentKey = contentKey
+    this.#pin = pin
+  }
+
+  /** For a copy that takes slices of this object. */
+  get contentKey(): Buffer | undefined {
+    return this.#contentKey
+  }
+
+  /**
+   * Bytes [start, end) as a stream. Can be called once; closes the handle when it ends, fails or is returned. Not a
+   * bare generator: a generator returned before its first step would never close the handle.
+   */
+  read(start = 0, end = this.version.size): AsyncIterableIterator<Buffer> {
+    if (start < 0 || start > end || end > this.version.size) {
+      this.close()
+      throw new RangeError(`range ${start}–${end} is outside the object`)
+    }
+    const bytes = readContent(this.#context, this.version.content, this.#contentKey, start, end)
+    return {
+      [Symbol.asyncIterator]() {
+        return this
+      },
+      next: async () => {
+        try {
+          const step = await bytes.next()
+          if (step.done === true) this.close()
+          return step
+        } catch (error) {
+          this.close()
+          throw error
+        }
+      },
+      return: async () => {
+        try {
+          return await bytes.return(undefined)
+        } finally {
+          this.close()
+        }
+      },
+    }
+  }
+
+  /**
+   * Like `read`, with the first chunk already read, so that unreadable bytes fail while an error response is still
+   * possible. The response waits for that chunk in any case.
+   */
+  async readAhead(start: number, end: number): Promise<AsyncIterableIterator<Buffer>> {
+    const bytes = this.read(start, end)
+    let first: IteratorResult<Buffer> | undefined = await bytes.next()
+    const ahead: AsyncIterableIterator<Buffer> = {
+      [Symbol.asyncIterator]() {
+        return ahead
+      },
+      next: async () => {
+        const step = first ?? bytes.next()
+        first = undefined
+        return step
+      },
+      return: () => {
+        first = undefined
+        return bytes.return!()
+      },
+    }
+    return ahead
+  }
+
+  /** Returns inline bytes synchronously and closes the handle; undefined if the bytes are not in the record. */
+  inline(start: number, end: number): Buffer | undefined {
+    const { content } = this.version
+    if (content.kind !== 'inline' || content.seal !== undefined) return undefined
+    this.close()
+    return content.bytes.subarray(start, end)
+  }
+
+  /** Reads a short range as one buffer and closes the handle. */
+  async whole(start: number, end: number): Promise<Buffer> {
+    try {
+      const whole = await readSingleBlob(this.#context, this.version.content, start, end)
+      return whole ?? (await joined(this.read(start, end)))
+    } finally {
+      this.close()
+    }
+  }
+
+  /** The part with this number; undefined when there is none. */
+  async part(number: number): Promise<PlacedPart | undefined> {
+    const [found] = (await this.parts(number - 1, 1)).parts
+    return found?.number === number ? found : undefined
+  }
+
+  parts(after: number, limit: number): Promise<PartsPage> {
+    return partsAfter(this.#context, this.version, after, limit)
+  }
+
+  close(): void {
+    this.#context.readerGuard.leave(this.#pin)
+  }
+}
 
 interface PutRequest {
   readonly bucket: string
@@ -215,53 +324,15 @@ export class Objects {
   }
 
   setHold(which: VersionSelector, hold: boolean): Promise<Version> {
-    return this.#changeLock(which, 'hold', async ({ lock }) => ({ lock: { ...lock, hold }, bypassed: false }))
+    return setHold(this.#context, which, hold)
   }
 
-  async setRetention(
+  setRetention(
     which: VersionSelector,
     retention: Lock['retention'],
     rights: RemovalRights = NO_BYPASS,
   ): Promise<Version> {
-    const change = async (version: Version): Promise<{ lock: Lock; bypassed: boolean }> => {
-      if (retention !== undefined) checkRetainUntil(retention.until, this.#context.clock.now())
-      const now = await this.#context.lockClock.now()
-      const refusal = mayChangeRetention(version.lock, retention, now, rights.bypass)
-      if (refusal !== undefined) throw lockedFault(refusal, version)
-      const bypassed = mayChangeRetention(version.lock, retention, now, false) !== undefined
-      return { lock: { ...version.lock, retention }, bypassed }
-    }
-    try {
-      return await this.#changeLock(which, 'retention', change)
-    } catch (error) {
-      await recordRefusal(this.#context, 'retention refused', which, error)
-      throw error
-    }
-  }
-
-  /** P21. Changes a version's lock and records it in the ledger; an unchanged lock is not recorded. */
-  #changeLock(
-    which: VersionSelector,
-    what: 'hold' | 'retention',
-    change: (version: Version) => Promise<{ lock: Lock; bypassed: boolean }>,
-  ): Promise<Version> {
-    const context = this.#context
-    return context.ledgerCommits.transact(context, which.bucket, async (tx, note) => {
-      const bucket = await bucketForRead(tx, which.bucket)
-      requireObjectLock(bucket)
-      const target = await requireVersion(tx, await readHead(tx, bucket, which.key), which.versionId)
-      const { lock, bypassed } = await change(target.version)
-      const [before, after] = [lockForLedger(target.version.lock), lockForLedger(lock)]
-      if (isDeepStrictEqual(before, after)) return target.version
-      const { encryption } = target.version
-      const staysLocked = mayRemove(lock, context.clock.now(), false) !== undefined
-      if (staysLocked && encryption !== undefined) await checkNamedKey(tx, encryption)
-      const changed = { ...target.version, lock }
-      tx.put(target.entry.key, versionFormat.encode(changed, target.entry.key))
-      const { key } = which
-      note({ what, key, versionId: changed.id, before, after, ...(bypassed ? { bypass: true } : {}) })
-      return changed
-    })
+    return setRetention(this.#context, which, retention, rights)
   }
 
   setTags(which: VersionSelector, tags: Pairs): Promise<Version> {
@@ -303,7 +374,3 @@ export const DELETE_MARKER = {
   attributes: NO_ATTRIBUTES,
   content: NO_CONTENT,
 } as const
-
-function requireObjectLock(bucket: Bucket): void {
-  if (!bucket.lockEnabled) throw new Fault('ObjectLockConfigurationNotFoundError', { BucketName: bucket.name })
-}
