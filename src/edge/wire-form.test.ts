@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '../model/faults.ts'
-import { decodeTarget } from './decoded-request.ts'
+import { decodeTarget } from './wire-form.ts'
 
 const isInvalidUri = (error: unknown): boolean => error instanceof Fault && error.code === 'InvalidURI'
 
