@@ -35,10 +35,17 @@ async function bodyOf(message: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(Buffer.concat(chunks).toString())
 }
 
+const newKeyPair = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
+/** One for each generation. Making them is slow, so all issuers use the same. */
+const keyPairs: ReturnType<typeof newKeyPair>[] = []
+
+function keyPairOf(generation: number): ReturnType<typeof newKeyPair> {
+  while (keyPairs.length < generation) keyPairs.push(newKeyPair())
+  return keyPairs[generation - 1]!
+}
+
 export async function startIssuer(now: () => number): Promise<TestIssuer> {
   const grants = new Map<string, Grant>()
-  const newKey = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
-  let keys = newKey()
   let [generation, reads, codes] = [1, 0, 0]
   const issuer = { url: '', claims: {} as Json, header: {} as Json }
 
@@ -47,7 +54,7 @@ export async function startIssuer(now: () => number): Promise<TestIssuer> {
     const usual = { iss: issuer.url, aud: CLIENT.id, sub: 'person', exp: seconds + 300, iat: seconds, nonce }
     const head = { alg: 'RS256', kid: `key-${generation}`, ...issuer.header }
     const signed = `${part(head)}.${part({ ...usual, ...issuer.claims })}`
-    return `${signed}.${signatureOf(signed, keys.privateKey)}`
+    return `${signed}.${signatureOf(signed, keyPairOf(generation).privateKey)}`
   }
   const authorize = (query: URLSearchParams, response: ServerResponse): void => {
     const code = `code-${++codes}`
@@ -77,7 +84,8 @@ export async function startIssuer(now: () => number): Promise<TestIssuer> {
     if (pathname === '/token') return void exchange(message, response)
     if (pathname === '/keys') {
       reads++
-      return json({ keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: `key-${generation}`, use: 'sig' }] })
+      const { publicKey } = keyPairOf(generation)
+      return json({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: `key-${generation}`, use: 'sig' }] })
     }
     json({
       issuer: issuer.url,
@@ -92,7 +100,6 @@ export async function startIssuer(now: () => number): Promise<TestIssuer> {
   return Object.assign(issuer, {
     keyReads: () => reads,
     rotate() {
-      keys = newKey()
       generation++
     },
     async close() {

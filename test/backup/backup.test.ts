@@ -16,13 +16,13 @@ import { hold, ok, remove } from '../http/lock-requests.ts'
 import { makeBucket } from '../http/server.ts'
 import { fewOrAll } from '../long.ts'
 import { payload, settle } from '../store/fixture.ts'
-import { assertSound, fill, opened, restore, rows, sourceOver, take, withGround } from './fixture.ts'
+import { withFilled } from './filled.ts'
+import { assertSound, opened, restore, rows, sourceOver, take, withGround } from './fixture.ts'
 
 const verified = (vault: string) => withVault(vault, 'read', kept => verifyBackups(kept, () => {}))
 
 test('P24: a restored store has every record, byte, hold and ledger entry, and is sound', () =>
-  withGround(async ground => {
-    await fill(ground.served)
+  withFilled(async ground => {
     const { parts } = ground.served
     const manifest = await take(ground)
     assert.deepEqual((await verified(ground.vault)).problems, [])
@@ -51,9 +51,8 @@ test('P24: a restored store has every record, byte, hold and ledger entry, and i
   }))
 
 test('a second run copies only what is new, and both can be restored', () =>
-  withGround(async ground => {
+  withFilled(async ground => {
     const { svc, parts } = ground.served
-    await fill(ground.served)
     const first = await take(ground)
     const before = await rows(parts)
     await put(svc, 'plain-bucket', '/new', payload(80_000, 9))
@@ -92,8 +91,7 @@ function breaking(source: BackupSource, piecesMax: number): BackupSource {
 }
 
 test('a run that breaks off anywhere is no run, and the next one goes on with what it has', () =>
-  withGround(async ground => {
-    await fill(ground.served)
+  withFilled(async ground => {
     const copied: number[] = []
     let all = 0
     await take({ ...ground, vault: `${ground.vault}-whole` }, { source: asking(ground.source, () => all++) })
@@ -130,8 +128,7 @@ async function flip(path: string, at = 0.5): Promise<() => Promise<void>> {
 }
 
 test('one flipped bit anywhere is found by verify, and restore makes no store of it', () =>
-  withGround(async ground => {
-    await fill(ground.served)
+  withFilled(async ground => {
     const { run } = await take(ground)
     const blobs = join(ground.vault, 'blobs')
     const [volume] = await readdir(join(blobs, 'volumes'))
@@ -160,8 +157,7 @@ test('one flipped bit anywhere is found by verify, and restore makes no store of
   }))
 
 test('--recheck copies again what is damaged in the backup', () =>
-  withGround(async ground => {
-    await fill(ground.served)
+  withFilled(async ground => {
     await take(ground)
     const volumes = join(ground.vault, 'blobs', 'volumes')
     await flip(join(volumes, (await readdir(volumes))[0]!))
@@ -176,9 +172,8 @@ test('--recheck copies again what is damaged in the backup', () =>
   }))
 
 test('a backup keeps from being freed what its snapshot names, until it ends', () =>
-  withGround(async ({ served, source }) => {
+  withFilled(async ({ served, source }) => {
     const { svc, parts } = served
-    await fill(served)
     const { backup } = await source.start()
     const ids: Buffer[] = []
     for await (const { key } of recordsOf(parts.store.context, 'b')) ids.push(key.subarray(1))
@@ -195,9 +190,8 @@ test('a backup keeps from being freed what its snapshot names, until it ends', (
   }))
 
 test('a backup shows one moment, whatever is changed while its records are read', () =>
-  withGround(async ground => {
+  withFilled(async ground => {
     const { svc, parts } = ground.served
-    await fill(ground.served)
     for (let i = 0; i < 400; i++) await put(svc, 'plain-bucket', `/n-${i}`, payload(4_000, i))
     const before = await rows(parts)
     let changes = 0
@@ -224,9 +218,8 @@ test('a backup shows one moment, whatever is changed while its records are read'
   }))
 
 test('a backup whose maker falls silent ends by itself; one at a time', () =>
-  withGround(async ({ served, source }) => {
+  withFilled(async ({ served, source }) => {
     const { parts, clock } = served
-    await fill(served)
     const { backup } = await source.start()
     await assert.rejects(source.start(), { code: 'OperationAborted' })
     clock.move(4 * 60_000)
@@ -245,9 +238,8 @@ test('a backup whose maker falls silent ends by itself; one at a time', () =>
   }))
 
 test('a blob that the store itself cannot read is named, and everything else is saved', () =>
-  withGround(async ground => {
+  withFilled(async ground => {
     const { parts } = ground.served
-    await fill(ground.served)
     let hurt: Buffer | undefined
     for await (const { key, value } of recordsOf(parts.store.context, 'b')) {
       if (blobFormat.decode(value).volume === undefined) hurt = key.subarray(1)
@@ -266,9 +258,8 @@ test('a blob that the store itself cannot read is named, and everything else is 
   }))
 
 test('older runs go when they are not wanted, with the bytes that only they had', () =>
-  withGround(async ground => {
+  withFilled(async ground => {
     const { svc } = ground.served
-    await fill(ground.served)
     await take(ground)
     await remove(svc, 'plain-bucket', '/size-3000000')
     await settle(ground.served.parts.store)
@@ -310,9 +301,8 @@ const lastBlob = (vault: string) =>
   })
 
 test('a restore that was broken off is not served, and goes on when it is run again', () =>
-  withGround(async ground => {
+  withFilled(async ground => {
     const { svc, parts } = ground.served
-    await fill(ground.served)
     for (let i = 0; i < 100; i++) await put(svc, 'plain-bucket', `/small-${i}`, payload(5_000, i))
     const { blobs, run } = await take(ground)
     const before = await rows(parts)

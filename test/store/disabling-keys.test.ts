@@ -1,9 +1,10 @@
 /** P23. Disabling a key scans every version. The scan may take long, be interrupted, and be cancelled. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Meta } from '../../src/meta/meta.ts'
+import type { Entry, Meta } from '../../src/meta/meta.ts'
 import { SERVER_ACTOR } from '../../src/model/ledger.ts'
 import type { Lock } from '../../src/model/version.ts'
+import { keyRanges } from '../../src/store/commit/record-keys.ts'
 import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { shortOrLong } from '../long.ts'
@@ -30,6 +31,8 @@ const HELD: Lock = { hold: true, retention: undefined }
 const UNLOCKED: Lock = { hold: undefined, retention: undefined }
 /** Schedules of a race. */
 const SEEDS = shortOrLong(40, 100)
+/** More than the pages of a scan that are read before the crash. */
+const VERSIONS = 8_500
 const under = (name: string): KeyChoice => ({ by: 'named', name, context: undefined, bucketKey: false })
 
 const putUnder = (store: Store, name: string, key: string, lock = UNLOCKED) =>
@@ -107,14 +110,30 @@ test('P23: a refusal found after the response is reported to the next request, w
   assert.equal(await asked(store).namedKeys.disable('one'), 'disabled')
 })
 
-/** Crashes in the middle of a scan of this many versions, of which the last uses the key. */
-async function killedInALook(versions: number, lock = UNLOCKED): Promise<Fresh> {
+/** The records of many versions that use no key. */
+async function makeVersions(): Promise<readonly Entry[]> {
+  const { store, meta } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const names = Array.from({ length: VERSIONS }, (_, n) => `k${String(n).padStart(6, '0')}`)
+  for (let from = 0; from < VERSIONS; from += 100) {
+    await Promise.all(names.slice(from, from + 100).map(name => put(store, 'bucket', name, 'plain')))
+  }
+  return meta.scan(keyRanges.current('bucket'), VERSIONS)
+}
+
+/** Made once, and stored directly by each test. */
+let versions: ReturnType<typeof makeVersions> | undefined
+
+/** Crashes in the middle of a scan of many versions, of which the last uses the key. */
+async function killedInALook(lock = UNLOCKED): Promise<Fresh> {
   const fresh = await freshStore()
   const { store, meta } = fresh
   await makeBucket(store, 'bucket', 'locked')
-  const names = Array.from({ length: versions }, (_, n) => `k${String(n).padStart(6, '0')}`)
-  for (let from = 0; from < versions; from += 100) {
-    await Promise.all(names.slice(from, from + 100).map(name => put(store, 'bucket', name, 'plain')))
+  versions ??= makeVersions()
+  const records = await versions
+  assert.equal(records.length, VERSIONS)
+  for (let from = 0; from < VERSIONS; from += 100) {
+    await meta.commit({ checks: [], writes: records.slice(from, from + 100) })
   }
   await putUnder(store, 'one', 'last', lock)
   const { scan } = meta
@@ -133,7 +152,7 @@ async function killedInALook(versions: number, lock = UNLOCKED): Promise<Fresh> 
 
 test('P23: a look that a crash interrupted goes on where it was', async () => {
   for (const lock of [UNLOCKED, HELD]) {
-    const fresh = await killedInALook(8_500, lock)
+    const fresh = await killedInALook(lock)
     const next = await openOn(fresh)
     assert.equal(await faultOf(putUnder(next, 'one', 'more')), DISABLED, 'the key is not closed')
     const slow = slowed(fresh)
@@ -146,7 +165,7 @@ test('P23: a look that a crash interrupted goes on where it was', async () => {
 })
 
 test('P23: an interrupted scan starts over once the key was enabled', async () => {
-  const fresh = await killedInALook(8_500)
+  const fresh = await killedInALook()
   const next = await openOn(fresh)
   await next.namedKeys.enable('one')
   await putUnder(next, 'one', 'a', HELD)
