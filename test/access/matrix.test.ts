@@ -33,7 +33,7 @@ import { referenceAllows } from './reference.ts'
 const STRIDE = Number(process.env.HOLDFAST_STRIDE ?? 83)
 const REQUEST_STRIDE = Number(process.env.HOLDFAST_STRIDE ?? 19)
 /** Coprime to the lengths of all lists that states are made of, so that no member is skipped. */
-const STATE_STRIDE = shortOrLong(5, 1)
+const STATE_STRIDE = shortOrLong(11, 1)
 const SEED = Number(process.env.HOLDFAST_SEED ?? 0)
 
 const takes = (stride: number, from: number) => {

@@ -13,7 +13,8 @@ import { type Client, MAIN, type Served, withFolderServer, withServer } from './
 
 const BUCKET = 'mixed'
 const OBJECTS = 6
-const BYTES = 3 * 2 ** 20 + 1234
+/** More than one chunk of a file of its own. */
+const BYTES = shortOrLong(1.5, 3) * 2 ** 20 + 1234
 const CLIENTS = shortOrLong(24, 48)
 
 /** Every four bytes encode their object and their position in it. */

@@ -6,12 +6,13 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { fsck } from '../../src/maintenance/fsck.ts'
 import { openFolder } from '../../src/server/compose.ts'
+import { shortOrLong } from '../long.ts'
 import { below, chance, makeBucket, put, withFolder } from './fixture.ts'
 
 /** In this folder, with the same extension as this file. */
 const CHILD = fileURLToPath(import.meta.url.replace(/lock-kill\.test(\.\w+)$/, 'lock-child$1'))
 const KEYS = 8
-const ROUNDS = 4
+const ROUNDS = shortOrLong(2, 4)
 
 interface Told {
   /** The last acknowledged change; undefined when there was none. */
