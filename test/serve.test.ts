@@ -90,6 +90,8 @@ test('serve prints the ready line with the real ports, answers, and ends with 0 
       '127.0.0.1:0',
       '--console',
       'off',
+      '--workers',
+      '1',
       '--require-tls-for-customer-keys',
     ])
     assert.match(again.ready, / console off\n$/)
@@ -139,7 +141,7 @@ test('text on request: requests and what the server says of itself, without colo
 test('a second server on the same folder is refused', () =>
   withFolder(async folder => {
     const args = ['serve', '--data', folder, '--listen', '127.0.0.1:0', '--console', 'off']
-    const first = await start(args)
+    const first = await start([...args, '--workers', '1'])
     const second = run(args)
     let errors = ''
     second.stderr!.on('data', chunk => {

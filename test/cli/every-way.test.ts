@@ -63,7 +63,7 @@ async function round(where: readonly string[], file: string, account = ONE): Pro
 test('commands reach a running server by its folder, and by its console', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
-    const server = await spawnServer(['--data', data])
+    const server = await spawnServer(['--data', data, '--workers', '1'])
     try {
       await round(['--data', data], join(folder, 'policy.json'))
       await round(['--endpoint', server.consoleUrl], join(folder, 'policy.json'), '222222222222')

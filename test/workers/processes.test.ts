@@ -13,7 +13,8 @@ import { payload, withFolder } from '../store/fixture.ts'
 import { FIRST, SECOND } from './certificates.ts'
 import { BUCKET, clientOf, isAlive, Program, ROOT, socketsIn, solosIn, until, withProgram } from './program.ts'
 
-const SOLO_BYTES = 3 * 2 ** 20
+/** Longer than what is packed into volumes. */
+const SOLO_BYTES = 1.25 * 2 ** 20
 const CONNECTIONS = 12
 /** Where the kernel distributes connections randomly, this many never all reach one worker. */
 const CONNECTIONS_OF_BOTH = 32

@@ -27,10 +27,11 @@ test('a worker that stood still when its supervisor was killed keeps others out 
       await second.end('SIGKILL')
     }
     await until('it ends', () => !isAlive(stopped!))
-    await withProgram(folder, async third => {
+    const verify = async (third: Program): Promise<void> => {
       const got = await third.client().send({ method: 'GET', bucket: BUCKET, path, as: ROOT })
       assert.equal(got.body.toString(), 'still there')
-    })
+    }
+    await withProgram(folder, verify, '--workers', '1')
   }))
 
 const SILENCE_FLAGS = ['--worker-timeout', '5', '--console', '127.0.0.1:0', '--metrics-public']
