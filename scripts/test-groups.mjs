@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
 /** Small enough that the last group to end does not leave the other cores idle for long. */
-const FILES_PER_GROUP = 24
+const FILES_PER_GROUP = 60
 
 /** Neighbouring files take similar time, so they are distributed over different groups. */
 export function groupsOf(files) {
