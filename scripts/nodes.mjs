@@ -16,6 +16,7 @@ const REPRESENTATIVE = [
   'src/digest/body-digest.test.ts',
   'src/lib/crc.test.ts',
   'src/digest/digest-threads.test.ts',
+  'src/digest/md5-lanes.test.ts',
   'src/lib/liveness-socket.test.ts',
   'src/meta/lmdb/lmdb.test.ts',
   'test/blobs/round-trip.test.ts',

@@ -28,9 +28,10 @@ export class BodyDigest {
 
   /** A promise that is returned must be awaited before the next call. */
   update(chunk: Buffer): Promise<void> | undefined {
+    if (chunk.length === 0) return undefined
     if (this.#pending.push(chunk) === PENDING_CHUNKS_MAX) this.#pending = [Buffer.concat(this.#pending)]
     this.#pendingBytes += chunk.length
-    return this.#pendingBytes < BUFFER_BYTES ? undefined : this.#flush()
+    return this.#pendingBytes > BUFFER_BYTES ? this.#flush() : undefined
   }
 
   async digest(): Promise<Buffer> {
@@ -38,8 +39,9 @@ export class BodyDigest {
       const [only = Buffer.alloc(0), ...others] = this.#pending
       return oneShotHash(this.#algorithm, others.length === 0 ? only : Buffer.concat(this.#pending), 'buffer')
     }
-    await this.#flush()
-    return this.#stream === undefined ? this.#hash!.digest() : this.#stream.digest()
+    if (this.#stream !== undefined) return this.#stream.digest(this.#pending)
+    for (const chunk of this.#pending) this.#hash!.update(chunk)
+    return this.#hash!.digest()
   }
 
   /** Drops a digest that is no longer needed. May be called at any time, also after `digest`. */
@@ -47,10 +49,16 @@ export class BodyDigest {
     this.#stream?.abandon()
   }
 
+  /** Hashes whole buffers, and leaves at least one byte for the last one. */
   #flush(): Promise<void> | undefined {
     const chunks = this.#pending
-    this.#pending = []
-    this.#pendingBytes = 0
+    // At most a buffer was pending before the last chunk, so the rest is a part of that.
+    const restBytes = ((this.#pendingBytes - 1) % BUFFER_BYTES) + 1
+    const last = chunks.pop()!
+    const split = last.length - restBytes
+    if (split > 0) chunks.push(last.subarray(0, split))
+    this.#pending = [last.subarray(split)]
+    this.#pendingBytes = restBytes
     if (this.#hash === undefined) this.#stream ??= this.#threads.open(this.#algorithm)
     if (this.#stream !== undefined) return this.#stream.write(chunks)
     this.#hash ??= createHash(this.#algorithm)

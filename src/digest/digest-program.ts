@@ -2,38 +2,110 @@
 import type crypto from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import type threads from 'node:worker_threads'
+import type { Md5, md5Lanes } from './md5-lanes.ts'
+import type { WasmRuntime } from './wasm-assembler.ts'
 
 export type DigestAlgorithm = 'md5' | 'sha1' | 'sha256'
 
-/** `start` creates a digest, `buffer` adds its first `bytes` bytes, `end` returns the digest or drops it. */
-export type DigestCommand =
-  | { readonly id: number; readonly start: DigestAlgorithm }
-  | { readonly id: number; readonly buffer: ArrayBuffer; readonly bytes: number }
-  | { readonly id: number; readonly end: 'digest' | 'drop' }
-
-/** A buffer that has been hashed comes back to be filled again. */
-export type DigestReply =
-  | { readonly buffer: ArrayBuffer }
-  | { readonly id: number; readonly digest: Uint8Array<ArrayBuffer> }
-
-interface Modules {
-  readonly threads: Pick<typeof threads, 'parentPort'>
-  readonly crypto: Pick<typeof crypto, 'createHash'>
+/** The next bytes of a digest: the first `bytes` of a buffer, which only the last one leaves partly empty. */
+interface DigestBytes {
+  readonly id: number
+  readonly algorithm: DigestAlgorithm
+  readonly buffer: ArrayBuffer
+  readonly bytes: number
+  readonly isLast: boolean
+  /** An MD5 that may be computed together with others. */
+  readonly isShared: boolean
 }
 
-export function digestProgram({ threads, crypto }: Modules): void {
+export type DigestCommand = DigestBytes | { readonly drop: number }
+
+/** A buffer that has been hashed comes back to be filled again, the last one of a digest with the result. */
+export interface DigestReply {
+  readonly buffer: ArrayBuffer
+  readonly ended?: { readonly id: number; readonly digest: Uint8Array<ArrayBuffer> }
+}
+
+/** By id, those that have waited longest first. */
+type Md5Queues = Map<number, { readonly md5: Md5; readonly queue: DigestBytes[] }>
+
+interface Modules {
+  readonly threads: Pick<typeof threads, 'parentPort' | 'workerData'>
+  readonly crypto: Pick<typeof crypto, 'createHash'>
+  readonly wasm: WasmRuntime | undefined
+  readonly md5Lanes: typeof md5Lanes
+}
+
+/** `workerData` is the module for `md5Lanes`. */
+export function digestProgram({ threads, crypto, wasm, md5Lanes }: Modules): void {
   const port = threads.parentPort!
+  const lanes = md5Lanes(wasm, threads.workerData as Uint8Array)
   const hashes = new Map<number, Hash>()
-  port.on('message', (command: DigestCommand) => {
-    const { id } = command
-    if ('start' in command) hashes.set(id, crypto.createHash(command.start))
-    else if ('buffer' in command) {
-      const { buffer, bytes } = command
-      hashes.get(id)?.update(new Uint8Array(buffer, 0, bytes))
-      port.postMessage({ buffer }, [buffer])
-    } else {
-      if (command.end === 'digest') port.postMessage({ id, digest: new Uint8Array(hashes.get(id)!.digest()) })
+  const md5s: Md5Queues = new Map()
+  let isScheduled = false
+  const program = {
+    receive(command: DigestCommand): void {
+      if ('drop' in command) program.drop(command.drop)
+      else if (command.isShared && lanes !== undefined) program.enqueue(command)
+      else program.hash(command)
+    },
+
+    hash(command: DigestBytes): void {
+      const { id, algorithm, buffer, bytes, isLast } = command
+      const hash = hashes.get(id) ?? crypto.createHash(algorithm)
+      hash.update(new Uint8Array(buffer, 0, bytes))
+      if (isLast) hashes.delete(id)
+      else hashes.set(id, hash)
+      program.reply(command, isLast ? hash.digest() : undefined)
+    },
+
+    enqueue(command: DigestBytes): void {
+      const { md5, queue } = md5s.get(command.id) ?? { md5: lanes!.start(), queue: [] }
+      md5s.set(command.id, { md5, queue: [...queue, command] })
+      program.schedule()
+    },
+
+    /** Waits until all messages that have arrived are received. */
+    schedule(): void {
+      if (isScheduled || !program.isTime()) return
+      isScheduled = true
+      setImmediate(program.computeMd5s)
+    },
+
+    /**
+     * An MD5 with one buffer waits for others to have one too, but not once it has a second or its last: it never waits
+     * for a client that is slow. Fewer than four buffers wait, so that there are always some to be filled.
+     */
+    isTime(): boolean {
+      const ready = [...md5s.values()].filter(({ queue }) => queue.length > 0)
+      const isEnough = ready.length >= Math.max(1, Math.min(4, md5s.size))
+      return isEnough || ready.some(({ queue }) => queue.length > 1 || queue[0]!.isLast)
+    },
+
+    computeMd5s(): void {
+      isScheduled = false
+      const group = [...md5s].filter(([, { queue }]) => queue.length > 0).slice(0, 4)
+      const next = group.map(([, { md5, queue }]) => ({ md5, ...queue[0]! }))
+      lanes!.update(next.map(({ md5, buffer, bytes }) => ({ md5, bytes: new Uint8Array(buffer, 0, bytes) })))
+      for (const [id, entry] of group) {
+        const command = entry.queue.shift()!
+        program.reply(command, command.isLast ? lanes!.digest(entry.md5) : undefined)
+        md5s.delete(id)
+        if (!command.isLast) md5s.set(id, entry)
+      }
+      program.schedule()
+    },
+
+    drop(id: number): void {
       hashes.delete(id)
-    }
-  })
+      for (const command of md5s.get(id)?.queue ?? []) program.reply(command, undefined)
+      md5s.delete(id)
+      program.schedule()
+    },
+
+    reply({ id, buffer }: DigestBytes, digest: Uint8Array | undefined): void {
+      port.postMessage({ buffer, ended: digest && { id, digest: new Uint8Array(digest) } }, [buffer])
+    },
+  }
+  port.on('message', program.receive)
 }

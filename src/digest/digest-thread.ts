@@ -7,12 +7,18 @@
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
 import { type DigestAlgorithm, type DigestCommand, type DigestReply, digestProgram } from './digest-program.ts'
+import { md5Lanes } from './md5-lanes.ts'
+import { md5Module } from './md5-module.ts'
 
 /** Large enough that messages cost next to nothing, small enough to stay in a core's cache. */
 export const BUFFER_BYTES = 256 * 1024
 const BUFFERS_MAX = 8
-/** CPU time per byte relative to each other, to spread digests over the threads. */
-const COST: Readonly<Record<DigestAlgorithm, number>> = { md5: 2, sha1: 1, sha256: 1 }
+/** MD5s that a thread computes together. */
+const MD5_LANES = 4
+/** CPU time of up to four MD5s relative to one other digest, to spread digests over the threads. */
+const MD5_COST = 2
+/** One for the MD5 module itself, four for each lane. */
+const MD5_PAGES = 1 + 4 * MD5_LANES
 
 /** The part of a `Worker` that is used here. */
 export interface ThreadPort {
@@ -29,8 +35,10 @@ export interface ThreadPort {
  * environment stays empty because it may hold secrets.
  */
 export function startThread(): ThreadPort {
-  const modules = "{ threads: require('node:worker_threads'), crypto: require('node:crypto') }"
-  return new Worker(`(${digestProgram})(${modules})`, { eval: true, env: {}, execArgv: [] })
+  const modules =
+    "threads: require('node:worker_threads'), crypto: require('node:crypto'), wasm: globalThis.WebAssembly"
+  const text = `(${digestProgram})({ ${modules}, md5Lanes: ${md5Lanes} })`
+  return new Worker(text, { eval: true, env: {}, execArgv: [], workerData: md5Module(MD5_PAGES) })
 }
 
 interface Waiter {
@@ -42,14 +50,13 @@ export class DigestThread {
   failure: Error | undefined
   /** A thread that never replied cannot be started here; one that did may be replaced. */
   hasAnswered = false
-  /** The cost of all open digests. */
-  load = 0
   readonly #port: ThreadPort
   readonly #idle: ArrayBuffer[] = []
   #allocated = 0
   readonly #waiters: Waiter[] = []
   readonly #streams = new Map<number, DigestStream>()
   #lastId = 0
+  #md5s = 0
 
   constructor(start: () => ThreadPort, onFailure: (thread: DigestThread) => void) {
     this.#port = start()
@@ -63,13 +70,24 @@ export class DigestThread {
     this.#port.unref()
   }
 
+  /** The cost of all open digests. */
+  get load(): number {
+    return MD5_COST * Math.ceil(this.#md5s / MD5_LANES) + this.#streams.size - this.#md5s
+  }
+
+  /** Another MD5 would be computed together with those it has. */
+  get hasFreeLane(): boolean {
+    return this.#md5s % MD5_LANES > 0
+  }
+
   open(algorithm: DigestAlgorithm): DigestStream {
-    const stream = new DigestStream(this, ++this.#lastId, algorithm)
+    // A lone MD5 is faster by node:crypto, which cannot pass its state on: it stays there until its end.
+    const isShared = algorithm === 'md5' && this.#md5s > 0
+    const stream = new DigestStream(this, ++this.#lastId, algorithm, isShared)
     // Only open digests keep the process running.
     if (this.#streams.size === 0) this.#port.ref()
     this.#streams.set(stream.id, stream)
-    this.load += COST[algorithm]
-    this.#port.postMessage({ id: stream.id, start: algorithm })
+    if (algorithm === 'md5') this.#md5s++
     return stream
   }
 
@@ -91,31 +109,28 @@ export class DigestThread {
     else waiter.resolve(buffer)
   }
 
-  hash(stream: DigestStream, buffer: ArrayBuffer, bytes: number): void {
+  hash({ id, algorithm, isShared }: DigestStream, buffer: ArrayBuffer, bytes: number, isLast: boolean): void {
     if (this.failure !== undefined) throw this.failure
-    this.#port.postMessage({ id: stream.id, buffer, bytes }, [buffer])
+    this.#port.postMessage({ id, algorithm, buffer, bytes, isLast, isShared }, [buffer])
   }
 
-  end(stream: DigestStream, end: 'digest' | 'drop'): void {
-    if (this.failure === undefined) this.#port.postMessage({ id: stream.id, end })
-    if (end === 'drop') this.#close(stream)
+  drop(stream: DigestStream): void {
+    if (this.failure === undefined) this.#port.postMessage({ drop: stream.id })
+    this.#close(stream)
   }
 
-  #receive(reply: DigestReply): void {
+  #receive({ buffer, ended }: DigestReply): void {
     this.hasAnswered = true
-    if ('buffer' in reply) {
-      this.release(reply.buffer)
-      return
-    }
-    const stream = this.#streams.get(reply.id)
+    this.release(buffer)
+    const stream = ended && this.#streams.get(ended.id)
     if (stream === undefined) return
     this.#close(stream)
-    stream.resolve(Buffer.from(reply.digest.buffer))
+    stream.resolve(Buffer.from(ended!.digest.buffer))
   }
 
   #close(stream: DigestStream): void {
     if (!this.#streams.delete(stream.id)) return
-    this.load -= COST[stream.algorithm]
+    if (stream.algorithm === 'md5') this.#md5s--
     if (this.#streams.size === 0) this.#port.unref()
   }
 
@@ -133,62 +148,51 @@ export class DigestThread {
 export class DigestStream {
   readonly id: number
   readonly algorithm: DigestAlgorithm
+  readonly isShared: boolean
   readonly #thread: DigestThread
   #isWriting = false
   #isEnded = false
   resolve: (digest: Buffer) => void = () => {}
   reject: (error: Error) => void = () => {}
 
-  constructor(thread: DigestThread, id: number, algorithm: DigestAlgorithm) {
+  constructor(thread: DigestThread, id: number, algorithm: DigestAlgorithm, isShared: boolean) {
     this.#thread = thread
     this.id = id
     this.algorithm = algorithm
+    this.isShared = isShared
   }
 
-  /** Resolves when every byte has been copied; only then may the next call follow. */
+  /** Takes whole buffers. Resolves when every byte has been copied; only then may the next call follow. */
   async write(chunks: readonly Buffer[]): Promise<void> {
     assert(!this.#isWriting && !this.#isEnded, 'calls must not overlap')
     this.#isWriting = true
     try {
-      await this.#write(chunks)
+      const from = new ChunkCursor(chunks)
+      while (!from.isAtEnd) {
+        const acquired = this.#thread.acquire()
+        const buffer = acquired instanceof Promise ? await acquired : acquired
+        if (this.#isEnded) return this.#thread.release(buffer)
+        const bytes = from.copyTo(new Uint8Array(buffer))
+        assert(bytes === BUFFER_BYTES, 'only the last buffer may be partly empty')
+        this.#thread.hash(this, buffer, bytes, false)
+      }
     } finally {
       this.#isWriting = false
     }
   }
 
-  async #write(chunks: readonly Buffer[]): Promise<void> {
-    const thread = this.#thread
-    let index = 0
-    let offset = 0
-    while (index < chunks.length) {
-      const acquired = thread.acquire()
-      const buffer = acquired instanceof Promise ? await acquired : acquired
-      if (this.#isEnded) return thread.release(buffer)
-      const target = new Uint8Array(buffer)
-      let filled = 0
-      while (index < chunks.length && filled < BUFFER_BYTES) {
-        const chunk = chunks[index]!
-        const end = Math.min(chunk.length, offset + BUFFER_BYTES - filled)
-        target.set(chunk.subarray(offset, end), filled)
-        filled += end - offset
-        offset = end
-        if (offset < chunk.length) continue
-        index++
-        offset = 0
-      }
-      thread.hash(this, buffer, filled)
-    }
-  }
-
-  digest(): Promise<Buffer> {
+  /** Takes the rest of the body, at least one byte and at most a buffer. */
+  async digest(chunks: readonly Buffer[]): Promise<Buffer> {
     assert(!this.#isWriting && !this.#isEnded, 'calls must not overlap')
     this.#isEnded = true
-    const { failure } = this.#thread
-    if (failure !== undefined) return Promise.reject(failure)
+    const buffer = await this.#thread.acquire()
+    const from = new ChunkCursor(chunks)
+    const bytes = from.copyTo(new Uint8Array(buffer))
+    assert(from.isAtEnd, 'the rest of a body fits a buffer')
     return new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
-      this.#thread.end(this, 'digest')
+      this.#thread.hash(this, buffer, bytes, true)
     })
   }
 
@@ -196,6 +200,37 @@ export class DigestStream {
   abandon(): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    this.#thread.end(this, 'drop')
+    this.#thread.drop(this)
+  }
+}
+
+/** Copies chunks one after the other into buffers of another size. */
+class ChunkCursor {
+  readonly #chunks: readonly Buffer[]
+  #index = 0
+  #offset = 0
+
+  constructor(chunks: readonly Buffer[]) {
+    this.#chunks = chunks
+  }
+
+  get isAtEnd(): boolean {
+    return this.#index === this.#chunks.length
+  }
+
+  /** Fills the target as far as there are bytes, and returns how many that were. */
+  copyTo(target: Uint8Array): number {
+    let filled = 0
+    while (!this.isAtEnd && filled < target.length) {
+      const chunk = this.#chunks[this.#index]!
+      const end = Math.min(chunk.length, this.#offset + target.length - filled)
+      target.set(chunk.subarray(this.#offset, end), filled)
+      filled += end - this.#offset
+      this.#offset = end
+      if (end < chunk.length) continue
+      this.#index++
+      this.#offset = 0
+    }
+    return filled
   }
 }

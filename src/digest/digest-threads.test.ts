@@ -40,8 +40,8 @@ class Puppet extends EventEmitter implements ThreadPort {
   unref(): void {
     this.isHeld = false
   }
-  get started(): string[] {
-    return this.commands.flatMap(command => ('start' in command ? [command.start] : []))
+  get algorithms(): DigestAlgorithm[] {
+    return this.commands.flatMap(command => ('buffer' in command ? [command.algorithm] : []))
   }
   /** Sends back the first buffers it holds, as if they were hashed. */
   hash(count = 1): void {
@@ -87,30 +87,42 @@ test('bodies that come in at once do not get into each other, and abandoned ones
   assert.deepEqual(digests, expected)
 })
 
-test('a body of less than a buffer needs no thread', async () => {
+test('a body of up to a buffer needs no thread', async () => {
   const { threads, started } = puppets()
-  const bytes = bytesOf(BUFFER_BYTES - 1)
+  const bytes = bytesOf(BUFFER_BYTES)
   assert.equal(await digested(new BodyDigest('md5', threads), bytes, 1000), direct('md5', bytes))
   assert.equal(started.length, 0)
 })
 
 test('the two digests of one body run on two threads, and further ones go where there is less to do', () => {
   const { threads, started } = puppets()
-  for (const algorithm of ['sha256', 'md5', 'sha256', 'md5', 'sha256'] as const) threads.open(algorithm)
+  const algorithms = ['sha256', 'md5', 'sha256', 'sha256', 'sha256'] as const
+  const streams = algorithms.map(algorithm => threads.open(algorithm)!)
+  for (const stream of streams) void stream.write([bytesOf(BUFFER_BYTES)])
   assert.deepEqual(
-    started.map(thread => thread.started),
+    started.map(thread => thread.algorithms),
     [
-      ['sha256', 'sha256', 'md5'],
+      ['sha256', 'sha256', 'sha256'],
       ['md5', 'sha256'],
     ],
   )
+})
+
+test('four MD5s share a thread, the first of them computed alone, and a fifth goes to another thread', () => {
+  const { threads, started } = puppets()
+  for (let opened = 0; opened < 6; opened++) void threads.open('md5')!.write([bytesOf(BUFFER_BYTES)])
+  const shared = started.map(({ commands }) => commands.map(command => 'buffer' in command && command.isShared))
+  assert.deepEqual(shared, [
+    [false, true, true, true],
+    [false, true],
+  ])
 })
 
 test('bytes that arrive faster than they are hashed wait for a buffer to come back', async () => {
   const { threads, started } = puppets()
   const digest = new BodyDigest('md5', threads)
   let isThrough = false
-  const large = digest.update(bytesOf(10 * BUFFER_BYTES))!.then(() => {
+  const large = digest.update(bytesOf(10 * BUFFER_BYTES + 1))!.then(() => {
     isThrough = true
   })
   await new Promise(setImmediate)
@@ -127,10 +139,8 @@ test('bytes that arrive faster than they are hashed wait for a buffer to come ba
 
 test('buffers are granted in the order in which they were requested', async () => {
   const { threads, started } = puppets()
-  // Both MD5s share a thread: the digest between them takes the other one.
-  const opened = (['md5', 'sha256', 'sha256', 'md5'] as const).map(algorithm => threads.open(algorithm)!)
+  const streams = [threads.open('md5')!, threads.open('md5')!]
   const [thread] = started
-  const streams = [opened[0]!, opened[3]!]
   const order: number[] = []
   const writes = streams.map((stream, n) => stream.write([bytesOf((n === 0 ? 8 : 1) * BUFFER_BYTES)]))
   const last = writes[1]!.then(() => order.push(1))
@@ -146,22 +156,21 @@ test('buffers are granted in the order in which they were requested', async () =
 test('a digest that is abandoned while it waits for a buffer leaves the buffer to others', async () => {
   const { threads, started } = puppets()
   const digest = new BodyDigest('md5', threads)
-  const waiting = digest.update(bytesOf(9 * BUFFER_BYTES))
+  const waiting = digest.update(bytesOf(9 * BUFFER_BYTES + 1))
   const [thread] = started
   digest.abandon()
   thread!.hash()
   await waiting
   assert.equal(thread!.sent, 8, 'nothing more is sent for it')
-  await new BodyDigest('md5', threads).update(bytesOf(BUFFER_BYTES))
+  await new BodyDigest('md5', threads).update(bytesOf(BUFFER_BYTES + 1))
   assert.equal(thread!.sent, 9)
 })
 
 test('a buffer that was handed to a thread can no longer be written here', async () => {
   const port = startThread()
   const buffer = new ArrayBuffer(16)
-  port.postMessage({ id: 1, start: 'md5' })
   const back = new Promise<unknown>(resolve => port.on('message', resolve))
-  port.postMessage({ id: 1, buffer, bytes: 16 }, [buffer])
+  port.postMessage({ id: 1, algorithm: 'md5', buffer, bytes: 16, isLast: true, isShared: true }, [buffer])
   assert.equal(buffer.byteLength, 0)
   assert.equal(((await back) as { buffer: ArrayBuffer }).buffer.byteLength, 16)
   port.unref()
@@ -173,21 +182,19 @@ for (const [how, event, told] of [
 ] as const) {
   test(`a thread that ${how} fails what it had, whoever waits for it, and the next one is another`, async () => {
     const { threads, started } = puppets()
-    const opened = (['md5', 'sha256', 'sha256', 'md5'] as const).map(algorithm => threads.open(algorithm)!)
-    const [first, , , second] = opened
+    const [first, second] = [threads.open('md5'), threads.open('md5')]
     await first!.write([bytesOf(BUFFER_BYTES)])
-    const [thread, other] = started
+    const [thread] = started
     thread!.hash()
-    other!.hash()
-    const asked = first!.digest()
+    const asked = first!.digest([bytesOf(1)])
     const waiting = second!.write([bytesOf(20 * BUFFER_BYTES)])
     thread!.emit(event, told)
     await assert.rejects(asked, /a digest thread failed/)
     await assert.rejects(waiting, /a digest thread failed/)
-    await assert.rejects(async () => second!.digest(), /a digest thread failed/)
-    await new BodyDigest('md5', threads).update(bytesOf(BUFFER_BYTES))
-    assert.equal(started.length, 3)
-    assert.equal(started[2]!.sent, 1)
+    await assert.rejects(second!.digest([bytesOf(1)]), /a digest thread failed/)
+    await new BodyDigest('md5', threads).update(bytesOf(BUFFER_BYTES + 1))
+    assert.equal(started.length, 2)
+    assert.equal(started[1]!.sent, 1)
   })
 }
 
@@ -212,7 +219,7 @@ test('a thread that really dies is noticed', async () => {
     return thread
   })
   const digest = new BodyDigest('md5', threads)
-  await digest.update(bytesOf(BUFFER_BYTES))
+  await digest.update(bytesOf(BUFFER_BYTES + 1))
   await (started[0] as unknown as { terminate(): Promise<unknown> }).terminate()
   await assert.rejects(async () => {
     await digest.update(bytesOf(100 * BUFFER_BYTES))
@@ -223,12 +230,12 @@ test('a thread that really dies is noticed', async () => {
 test('only work that somebody waits for keeps the process running', async () => {
   const { threads, started } = puppets()
   const digest = new BodyDigest('md5', threads)
-  await digest.update(bytesOf(BUFFER_BYTES))
+  await digest.update(bytesOf(BUFFER_BYTES + 1))
   assert.equal(started[0]!.isHeld, true)
   const asked = digest.digest()
   await new Promise(setImmediate)
   assert.equal(started[0]!.isHeld, true)
-  started[0]!.emit('message', { id: 1, digest: new Uint8Array(16) })
+  started[0]!.emit('message', { buffer: new ArrayBuffer(1), ended: { id: 1, digest: new Uint8Array(16) } })
   assert.equal((await asked).length, 16)
   assert.equal(started[0]!.isHeld, false)
 })

@@ -16,6 +16,8 @@ export class DigestThreads {
 
   /** Undefined where no thread can be started: then the caller hashes on the event loop. */
   open(algorithm: DigestAlgorithm): DigestStream | undefined {
+    const shared = algorithm === 'md5' ? this.#threads.find(({ hasFreeLane }) => hasFreeLane) : undefined
+    if (shared !== undefined) return shared.open(algorithm)
     const [idlest] = this.#threads.toSorted((a, b) => a.load - b.load)
     const isEnough = idlest !== undefined && (idlest.load === 0 || this.#threads.length === THREADS_MAX)
     return (isEnough ? idlest : (this.#startAnother() ?? idlest))?.open(algorithm)

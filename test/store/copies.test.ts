@@ -193,9 +193,9 @@ async function failing(algorithm: DigestAlgorithm, work: () => Promise<void>): P
       open.delete(lane)
       abandon()
     }
-    lane.digest = async () => {
+    lane.digest = async rest => {
       open.delete(lane)
-      const computed = await digest()
+      const computed = await digest(rest)
       if (asked === algorithm) throw new Error('its thread is gone')
       return computed
     }
