@@ -1,7 +1,7 @@
 /** Properties, user metadata and tags of an object. */
-import { Button, Stack, Textarea } from '@mantine/core'
+import { Button, Stack } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { exactTimeText } from '../format.ts'
 import { type ObjectDetails, readTags, type Tags, writeTags } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
@@ -9,49 +9,42 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { TagRows } from '../rules/tag-rows.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './object-overview.module.css'
 
 const ObjectAccess = lazy(() => import('../access/object-access.tsx'))
 const t = texts.object
 
-const tagsText = (tags: Tags): string => tags.map(([name, value]) => `${name}=${value}`).join('\n')
-
-function tagsOf(text: string): Tags {
-  const lines = text.split('\n').filter(line => line.trim() !== '')
-  return lines.map(line => {
-    const [name = '', value = ''] = line.split(/=(.*)/s)
-    return [name.trim(), value.trim()] as const
-  })
-}
+/** A row without a name and a value is one that was not filled in. */
+const filledIn = (tags: Tags): Tags => tags.filter(pair => pair.some(text => text.trim() !== ''))
 
 function TagsDialog({ place, tags, close }: { place: ObjectPlace; tags: Tags; close: () => void }) {
-  const [text, setText] = useState(tagsText(tags))
+  const [edited, setEdited] = useState<Tags>(tags.length === 0 ? [['', '']] : tags)
   const queries = useQueryClient()
   const saving = useMutation({
-    mutationFn: () => writeTags(place.bucket, place.key, tagsOf(text)),
+    mutationFn: () => writeTags(place.bucket, place.key, filledIn(edited)),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['tags', place.bucket, place.key] })
       notify(t.tagsSaved)
       close()
     },
   })
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    saving.mutate()
+  }
   return (
     <Dialog title={t.editTags} close={close}>
-      <Stack>
-        {saving.error !== null && <Problem error={saving.error} />}
-        <Textarea
-          label={t.tags}
-          description={t.tagsHint}
-          rows={6}
-          value={text}
-          onChange={event => setText(event.currentTarget.value)}
-          data-autofocus
-        />
-        <Button loading={saving.isPending} onClick={() => saving.mutate()}>
-          {t.saveTags}
-        </Button>
-      </Stack>
+      <form onSubmit={submit}>
+        <Stack>
+          {saving.error !== null && <Problem error={saving.error} />}
+          <TagRows label={t.tagsHint} tags={edited} change={setEdited} isDisabled={saving.isPending} />
+          <Button type="submit" loading={saving.isPending}>
+            {t.saveTags}
+          </Button>
+        </Stack>
+      </form>
     </Dialog>
   )
 }

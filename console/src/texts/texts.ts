@@ -203,7 +203,7 @@ export const texts = {
     tags: 'Tags',
     noTags: 'None. Tags can select objects in policies and lifecycle rules.',
     editTags: 'Edit tags',
-    tagsHint: 'One tag per line: name=value. At most 10.',
+    tagsHint: 'At most 10 tags',
     saveTags: 'Save tags',
     tagsSaved: 'Tags saved.',
     olderVersion: 'You are looking at an older version.',
