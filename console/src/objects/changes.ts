@@ -15,19 +15,27 @@ export interface Refused {
   readonly message: string
 }
 
-/** Deletes in batches and returns what was refused. */
+interface DeletionOptions {
+  /** Ends the work before the next batch. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (done: number) => void
+}
+
+/** Deletes in batches and returns how many were tried, and those that were refused. */
 export async function deleteAll(
   bucket: string,
   doomed: readonly Doomed[],
-  onProgress: (done: number) => void = () => {},
-): Promise<Refused[]> {
+  { signal, onProgress }: DeletionOptions = {},
+): Promise<{ readonly done: number; readonly refused: readonly Refused[] }> {
   const refused: Refused[] = []
-  for (let start = 0; start < doomed.length; start += DELETE_MAX) {
-    const batch = doomed.slice(start, start + DELETE_MAX)
+  let done = 0
+  while (done < doomed.length && !signal?.aborted) {
+    const batch = doomed.slice(done, done + DELETE_MAX)
     refused.push(...(await deleteBatch(bucket, batch)))
-    onProgress(start + batch.length)
+    done += batch.length
+    onProgress?.(done)
   }
-  return refused
+  return { done, refused }
 }
 
 async function deleteBatch(bucket: string, batch: readonly Doomed[]): Promise<Refused[]> {

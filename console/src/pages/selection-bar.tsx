@@ -32,7 +32,7 @@ function RestoreButton({ bucket, chosen, clear }: Omit<SelectionBarProps, 'place
         bucket,
         deleted.map(({ key, markerId }) => ({ key, versionId: markerId })),
       ),
-    onSuccess: refused => {
+    onSuccess: ({ refused }) => {
       if (refused[0] !== undefined) notify(refused[0].message, { isError: true })
       notify(t.restored(deleted.length - refused.length))
       clear()

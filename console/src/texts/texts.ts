@@ -163,6 +163,8 @@ export const texts = {
   },
   remove: {
     title: (count: number) => `Delete ${counted(count, 'entry', 'entries')}?`,
+    more: (count: number) => `and ${countText(count)} more`,
+    stop: 'Stop',
     counting: (count: number) => `Counting: ${objectsText(count)} so far`,
     kept: (count: number) =>
       `${objectsText(count)} will be deleted. The bucket keeps versions: they can be restored from "Deleted objects".`,

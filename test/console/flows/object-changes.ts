@@ -1,0 +1,47 @@
+/** Changes of objects: what they name before they are done, and what interrupts them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ROOT } from '../../cli/program.ts'
+import { assertQuiet } from '../browser.ts'
+import { openConsole } from '../visit.ts'
+import { putMany } from '../world.ts'
+
+const BUCKET = 'changes'
+const visit = openConsole()
+const { open, button, signIn } = visit
+
+async function keysBelow(prefix: string): Promise<string[]> {
+  const query = { 'list-type': '2', prefix }
+  const { body } = await visit.world.client(BUCKET).requestOnce({ method: 'GET', query })
+  return [...body.toString().matchAll(/<Key>(.*?)<\/Key>/g)].map(([, key]) => key!)
+}
+
+test('a deletion names what was selected, and stops after the batch that is on its way', async () => {
+  await visit.world.client(BUCKET).requestOnce({ method: 'PUT' })
+  await putMany(
+    visit.world.client(BUCKET),
+    Array.from({ length: 1001 }, (_, i) => `doomed/${String(i).padStart(4, '0')}`),
+  )
+  await open(`/buckets/${BUCKET}`)
+  await signIn(ROOT)
+  await visit.page.getByRole('checkbox', { name: 'Select doomed/' }).check()
+  await button('Delete').click()
+  const dialog = visit.page.getByRole('dialog', { name: 'Delete 1 entry?' })
+  await dialog.getByRole('listitem').getByText('doomed/', { exact: true }).waitFor()
+  let release = (): void => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await visit.page.route(/[?&]delete=/, async route => {
+    await held
+    await route.continue()
+  })
+  await button('Delete 1,001 objects').click()
+  await dialog.getByText('0 of 1,001 deleted').waitFor()
+  await dialog.getByRole('button', { name: 'Stop' }).click()
+  release()
+  await visit.page.getByText('1,000 objects deleted.').waitFor()
+  assert.deepEqual(await keysBelow('doomed/'), ['doomed/1000'])
+  await visit.page.unroute(/[?&]delete=/)
+  assertQuiet(visit.watched)
+})
