@@ -38,7 +38,10 @@ export function saveAs(content: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }
 
+/** Asks first: the browser would leave the console for the page of an error. */
 export async function download(place: ObjectPlace): Promise<void> {
+  const { bucket, key, versionId } = place
+  await send({ method: 'HEAD', bucket, key, query: versionQuery(versionId) })
   follow(await downloadLink(place))
 }
 

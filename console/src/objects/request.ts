@@ -50,12 +50,15 @@ export function rootOf(text: string): Element {
   return root
 }
 
+/** Responses to HEAD carry no document. */
+const CODES: Readonly<Record<number, string>> = { 403: 'AccessDenied', 404: 'NoSuchKey' }
+
 export function objectFailure(status: number, text: string, headerId: string | undefined): ApiFailure {
   // Parsing what is not XML makes the browser build an error page with styles, which the page's policy forbids.
   const root = text.startsWith('<') ? parsed(text) : document.createElement('none')
-  const code = textIn(root, 'Code') ?? (status === 404 ? 'NoSuchKey' : String(status))
+  const code = textIn(root, 'Code') ?? CODES[status] ?? String(status)
   const requestId = textIn(root, 'RequestId') ?? headerId
-  const message = textIn(root, 'Message') ?? texts.errors.noDetails(status)
+  const message = textIn(root, 'Message') ?? texts.errors.withoutBody[code] ?? texts.errors.noDetails(status)
   return new ApiFailure({ status, code, message, ...(requestId === undefined ? {} : { requestId }) })
 }
 

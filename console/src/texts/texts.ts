@@ -31,6 +31,10 @@ export const texts = {
     objectApiUnreachable:
       'The object API does not answer this browser. Check that its port is open, and that --object-url names an ' +
       'address that browsers reach.',
+    withoutBody: {
+      AccessDenied: 'Access denied.',
+      NoSuchKey: 'There is no such object.',
+    } as Readonly<Record<string, string>>,
     noDetails: (status: number) => `The server answered with status ${status} and no explanation.`,
     hints: {
       AccessDenied: 'Your policies do not allow this. "Who may do what" in the area Access tells why.',

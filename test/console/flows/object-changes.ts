@@ -45,3 +45,14 @@ test('a deletion names what was selected, and stops after the batch that is on i
   await visit.page.unroute(/[?&]delete=/)
   assertQuiet(visit.watched)
 })
+
+test('a download of what is gone says so and stays on the page', async () => {
+  await putMany(visit.world.client(BUCKET), ['going.txt'])
+  await open(`/buckets/${BUCKET}/object?key=going.txt`)
+  await visit.page.getByText('1 B (1 bytes)').waitFor()
+  await visit.world.client(BUCKET).requestOnce({ method: 'DELETE', key: 'going.txt' })
+  await button('Download').click()
+  await visit.page.getByText('There is no such object.').waitFor()
+  await visit.page.getByRole('heading', { name: 'going.txt', level: 1 }).waitFor()
+  assertQuiet(visit.watched, /404/)
+})
