@@ -78,7 +78,7 @@ interface SecretDialogProps {
 
 export function SecretDialog({ created, replaces, close }: SecretDialogProps) {
   return (
-    <Dialog title={t.secretTitle} close={close} size="lg">
+    <Dialog title={t.secretTitle} close={close} size="lg" isFirm>
       <Stack>
         <Alert variant="outline" color="yellow.9" icon={<Icon name="alert" />}>
           {t.secretOnce}

@@ -8,13 +8,23 @@ interface DialogProps {
   readonly title: string
   readonly close: () => void
   readonly size?: string
+  /** Closed by its buttons only: a slip must not take away what is shown once. */
+  readonly isFirm?: boolean
   readonly children: ReactNode
 }
 
-export function Dialog({ title, close, size = 'md', children }: DialogProps) {
+export function Dialog({ title, close, size = 'md', isFirm = false, children }: DialogProps) {
   return (
     // The page behind does not scroll, only its parts do; locking it would need a style element without a nonce.
-    <Modal.Root opened onClose={close} size={size} centered lockScroll={false}>
+    <Modal.Root
+      opened
+      onClose={close}
+      size={size}
+      centered
+      lockScroll={false}
+      closeOnClickOutside={!isFirm}
+      closeOnEscape={!isFirm}
+    >
       <Modal.Overlay backgroundOpacity={0.5} />
       <Modal.Content>
         <div className={classes.head}>

@@ -72,6 +72,8 @@ test('a new key shows its secret once, and signs requests', async () => {
   made.accessKey = await shown.getByRole('textbox', { name: 'Access key' }).inputValue()
   made.secretKey = await shown.getByRole('textbox', { name: 'Secret key' }).inputValue()
   await showPage(visit.page, 'new-key')
+  await visit.page.keyboard.press('Escape')
+  await visit.page.mouse.click(5, 400)
   const coming = visit.page.waitForEvent('download')
   await shown.getByRole('button', { name: 'Download as a file' }).click()
   const file = readFileSync(await (await coming).path(), 'utf8')
