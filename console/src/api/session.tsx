@@ -1,5 +1,5 @@
 /** The signed-in caller. Pages are shown only with a session, and only the server decides whether there is one. */
-import { QueryClient, useQuery } from '@tanstack/react-query'
+import { notifyManager, QueryClient, useQuery } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
 import { navigate } from '../router.tsx'
 import { rememberedUploads } from '../uploads/remembered-uploads.ts'
@@ -16,6 +16,9 @@ const WANTED_KEY = 'holdfast-wanted-page'
 
 const isWorthRetrying = (count: number, error: unknown): boolean =>
   count < 2 && error instanceof ApiFailure && error.isTemporary && error.status !== 429
+
+// A button shows that its work has begun before a second click can arrive.
+notifyManager.setScheduler(queueMicrotask)
 
 export const queryClient = new QueryClient({
   defaultOptions: {

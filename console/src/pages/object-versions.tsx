@@ -44,9 +44,11 @@ interface RowProps {
   readonly isPicked: boolean
   readonly pick: () => void
   readonly act: (act: VersionAct) => void
+  /** What is being done with this version. */
+  readonly running: VersionAct | undefined
 }
 
-function RowActions({ bucket, version, act }: Pick<RowProps, 'bucket' | 'version' | 'act'>) {
+function RowActions({ bucket, version, act, running }: RowProps) {
   const { key, versionId, isLatest, isMarker } = version
   const fetchIt = (): void => {
     download({ bucket, key, versionId }).catch((error: unknown) => notify(messageOf(error), { isError: true }))
@@ -54,7 +56,7 @@ function RowActions({ bucket, version, act }: Pick<RowProps, 'bucket' | 'version
   return (
     <div className={classes.actions}>
       {isMarker && isLatest && (
-        <Button size="xs" onClick={() => act('restore')}>
+        <Button size="xs" loading={running === 'restore'} onClick={() => act('restore')}>
           {t.restore}
         </Button>
       )}
@@ -72,14 +74,20 @@ function RowActions({ bucket, version, act }: Pick<RowProps, 'bucket' | 'version
             {t.download}
           </Button>
           {!isLatest && (
-            <Button size="xs" variant="default" onClick={() => act('current')}>
+            <Button size="xs" variant="default" loading={running === 'current'} onClick={() => act('current')}>
               {t.makeCurrent}
             </Button>
           )}
         </>
       )}
       {!(isMarker && isLatest) && (
-        <Button size="xs" color="red" variant="outline" onClick={() => act('delete')}>
+        <Button
+          size="xs"
+          color="red"
+          variant="outline"
+          loading={running === 'delete'}
+          onClick={() => act('delete')}
+        >
           {t.deleteForGood}
         </Button>
       )}
@@ -155,6 +163,7 @@ export default function ObjectVersions({ place: { bucket, key } }: { readonly pl
     setPicked(picked.includes(versionId) ? picked.filter(id => id !== versionId) : [...picked.slice(-1), versionId])
   const act = (what: VersionAct, version: Version): void =>
     what === 'delete' ? setDoomed(version) : acts.mutate({ act: what, version })
+  const running = acts.isPending ? acts.variables : undefined
   const [newer, older] = versions.filter(({ versionId }) => picked.includes(versionId))
   return (
     <Stack>
@@ -173,6 +182,7 @@ export default function ObjectVersions({ place: { bucket, key } }: { readonly pl
             isPicked={picked.includes(version.versionId)}
             pick={() => pick(version)}
             act={what => act(what, version)}
+            running={running?.version.versionId === version.versionId ? running.act : undefined}
           />
         ))}
       </ol>

@@ -1,7 +1,7 @@
 /** Renames, moves or copies an object. */
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { copyObject, exists, moveObject } from '../objects/changes.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -37,49 +37,64 @@ export default function RenameDialog({ place, close }: { readonly place: ObjectP
       navigate(toObject(bucket, key))
     },
   })
+  const mayRename = place.versionId === undefined
   const isSame = bucket === place.bucket && key === place.key
+  const isWrong = isSame || key === '' || bucket === ''
   const run = (act: Act): void => work.mutate({ act, isSure: blocked === act })
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    if (!isWrong) run(mayRename ? 'rename' : 'copy')
+  }
+  const isBusyWith = (act: Act): boolean => work.isPending && work.variables.act === act
   const labelOf = (act: Act): string => (blocked === act ? t.anyway : t[act])
   return (
     <Dialog title={t.title} close={close}>
-      <Stack>
-        <Text size="sm">{t.what}</Text>
-        {work.error !== null && <Problem error={work.error} />}
-        {blocked !== undefined && (
-          <Alert role="alert" color="red" variant="outline">
-            {t.exists}
-          </Alert>
-        )}
-        <TextInput
-          label={t.to}
-          description={t.toHint}
-          value={key}
-          onChange={event => {
-            setKey(event.currentTarget.value)
-            setBlocked(undefined)
-          }}
-          error={isSame ? t.same : undefined}
-          data-autofocus
-        />
-        <TextInput
-          label={t.bucket}
-          value={bucket}
-          onChange={event => {
-            setBucket(event.currentTarget.value)
-            setBlocked(undefined)
-          }}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" disabled={isSame || key === ''} onClick={() => run('copy')}>
-            {labelOf('copy')}
-          </Button>
-          {place.versionId === undefined && (
-            <Button disabled={isSame || key === ''} loading={work.isPending} onClick={() => run('rename')}>
-              {labelOf('rename')}
-            </Button>
+      <form onSubmit={submit}>
+        <Stack>
+          <Text size="sm">{t.what}</Text>
+          {work.error !== null && <Problem error={work.error} />}
+          {blocked !== undefined && (
+            <Alert role="alert" color="red" variant="outline">
+              {t.exists}
+            </Alert>
           )}
-        </Group>
-      </Stack>
+          <TextInput
+            label={t.to}
+            description={t.toHint}
+            value={key}
+            onChange={event => {
+              setKey(event.currentTarget.value)
+              setBlocked(undefined)
+            }}
+            error={isSame ? t.same : undefined}
+            data-autofocus
+          />
+          <TextInput
+            label={t.bucket}
+            value={bucket}
+            onChange={event => {
+              setBucket(event.currentTarget.value)
+              setBlocked(undefined)
+            }}
+          />
+          <Group justify="flex-end">
+            <Button
+              type={mayRename ? 'button' : 'submit'}
+              variant="default"
+              disabled={isWrong || isBusyWith('rename')}
+              loading={isBusyWith('copy')}
+              {...(mayRename ? { onClick: () => run('copy') } : {})}
+            >
+              {labelOf('copy')}
+            </Button>
+            {mayRename && (
+              <Button type="submit" disabled={isWrong || isBusyWith('copy')} loading={isBusyWith('rename')}>
+                {labelOf('rename')}
+              </Button>
+            )}
+          </Group>
+        </Stack>
+      </form>
     </Dialog>
   )
 }

@@ -10,6 +10,14 @@ const BUCKET = 'changes'
 const visit = openConsole()
 const { open, button, signIn } = visit
 
+const VERSIONED = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>'
+
+async function versionsOf(key: string): Promise<number> {
+  const query = { versions: '', prefix: key }
+  const { body } = await visit.world.client(BUCKET).requestOnce({ method: 'GET', query })
+  return [...body.toString().matchAll(/<VersionId>/g)].length
+}
+
 async function keysBelow(prefix: string): Promise<string[]> {
   const query = { 'list-type': '2', prefix }
   const { body } = await visit.world.client(BUCKET).requestOnce({ method: 'GET', query })
@@ -55,4 +63,32 @@ test('a download of what is gone says so and stays on the page', async () => {
   await visit.page.getByText('There is no such object.').waitFor()
   await visit.page.getByRole('heading', { name: 'going.txt', level: 1 }).waitFor()
   assertQuiet(visit.watched, /404/)
+})
+
+test('a double click copies once and makes one version current', async () => {
+  const client = visit.world.client(BUCKET)
+  await client.requestOnce({ method: 'PUT', query: { versioning: '' }, body: Buffer.from(VERSIONED) })
+  await putMany(client, ['twice.txt'], 'old')
+  await putMany(client, ['twice.txt'], 'new')
+  await open(`/buckets/${BUCKET}/object?key=twice.txt&tab=versions`)
+  await button('Make current').dblclick()
+  await visit.page.getByText('The old version is current again').waitFor()
+  await visit.page.getByRole('list', { name: 'Versions, newest first' }).getByRole('listitem').nth(2).waitFor()
+  assert.equal(await versionsOf('twice.txt'), 3)
+  await button('Rename or copy').click()
+  const dialog = visit.page.getByRole('dialog', { name: 'Rename or copy' })
+  await dialog.getByLabel('New name').fill('copied.txt')
+  await dialog.getByRole('button', { name: 'Copy' }).dblclick()
+  await visit.page.getByRole('heading', { name: 'copied.txt', level: 1 }).waitFor()
+  assert.equal(await versionsOf('copied.txt'), 1)
+  assertQuiet(visit.watched)
+})
+
+test('a rename is sent by the Enter key', async () => {
+  await button('Rename or copy').click()
+  await visit.page.getByLabel('New name').fill('entered.txt')
+  await visit.page.keyboard.press('Enter')
+  await visit.page.getByRole('heading', { name: 'entered.txt', level: 1 }).waitFor()
+  assert.deepEqual(await keysBelow('entered'), ['entered.txt'])
+  assertQuiet(visit.watched)
 })
