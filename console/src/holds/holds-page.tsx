@@ -10,9 +10,9 @@ import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { notify } from '../parts/notices.tsx'
+import { notifyError } from '../parts/notices.tsx'
 import { PageHead } from '../parts/page-head.tsx'
-import { messageOf, Problem } from '../parts/problem.tsx'
+import { Problem } from '../parts/problem.tsx'
 import { navigate, toHolds } from '../router.tsx'
 import { holdsTexts } from '../texts/holds.ts'
 import { texts } from '../texts/texts.ts'
@@ -64,7 +64,7 @@ function ExportButton({ bucket, prefix }: HoldsPageProps) {
       }
       saveAs(new Blob(lines, { type: 'text/csv' }), `${bucket}-holds.csv`)
     },
-    onError: error => notify(messageOf(error), { isError: true }),
+    onError: notifyError,
   })
   return (
     <Button

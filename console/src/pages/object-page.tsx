@@ -11,9 +11,9 @@ import type { ObjectPlace } from '../objects/object-place.ts'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { notify } from '../parts/notices.tsx'
+import { notifyError } from '../parts/notices.tsx'
 import { PageHead } from '../parts/page-head.tsx'
-import { messageOf, Problem } from '../parts/problem.tsx'
+import { Problem } from '../parts/problem.tsx'
 import { Link, navigate, type ObjectTab, toFolder, toObject } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
@@ -40,7 +40,7 @@ function Actions({ place }: { readonly place: ObjectPlace }) {
     remove: { action: 's3:DeleteObject', bucket, key },
   })
   const fetchIt = (): void => {
-    download(place).catch((error: unknown) => notify(messageOf(error), { isError: true }))
+    download(place).catch(notifyError)
   }
   return (
     <>

@@ -9,8 +9,8 @@ import { type Version, versionsOfKey } from '../objects/listing.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
-import { notify } from '../parts/notices.tsx'
-import { messageOf, Problem } from '../parts/problem.tsx'
+import { notify, notifyError } from '../parts/notices.tsx'
+import { Problem } from '../parts/problem.tsx'
 import { Link, toObject } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './object-versions.module.css'
@@ -51,7 +51,7 @@ interface RowProps {
 function RowActions({ bucket, version, act, running }: RowProps) {
   const { key, versionId, isLatest, isMarker } = version
   const fetchIt = (): void => {
-    download({ bucket, key, versionId }).catch((error: unknown) => notify(messageOf(error), { isError: true }))
+    download({ bucket, key, versionId }).catch(notifyError)
   }
   return (
     <div className={classes.actions}>
@@ -81,13 +81,7 @@ function RowActions({ bucket, version, act, running }: RowProps) {
         </>
       )}
       {!(isMarker && isLatest) && (
-        <Button
-          size="xs"
-          color="red"
-          variant="outline"
-          loading={running === 'delete'}
-          onClick={() => act('delete')}
-        >
+        <Button size="xs" color="red" variant="outline" loading={running === 'delete'} onClick={() => act('delete')}>
           {t.deleteForGood}
         </Button>
       )}

@@ -8,7 +8,7 @@ import { lastPart, visibleText } from '../format.ts'
 import type { Entry } from '../objects/listing.ts'
 import { BucketTabs } from '../parts/bucket-tabs.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { notify } from '../parts/notices.tsx'
+import { notifyError } from '../parts/notices.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { navigate, toFolder } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
@@ -84,7 +84,7 @@ function useDropTarget(onFiles: (files: readonly ChosenFile[]) => void) {
       event.preventDefault()
       setOver(false)
       void droppedFiles(event.dataTransfer).then(files => {
-        if (files.length === 0) notify(texts.uploads.noFiles, { isError: true })
+        if (files.length === 0) notifyError(texts.uploads.noFiles)
         else onFiles(files)
       })
     },

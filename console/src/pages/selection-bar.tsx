@@ -8,8 +8,7 @@ import { download, downloadZip } from '../objects/downloads.ts'
 import type { DeletedEntry, Entry } from '../objects/listing.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { notify } from '../parts/notices.tsx'
-import { messageOf } from '../parts/problem.tsx'
+import { notify, notifyError } from '../parts/notices.tsx'
 import { objectsText, texts } from '../texts/texts.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
 import classes from './selection-bar.module.css'
@@ -33,12 +32,12 @@ function RestoreButton({ bucket, chosen, clear }: Omit<SelectionBarProps, 'place
         deleted.map(({ key, markerId }) => ({ key, versionId: markerId })),
       ),
     onSuccess: ({ refused }) => {
-      if (refused[0] !== undefined) notify(refused[0].message, { isError: true })
+      if (refused[0] !== undefined) notifyError(refused[0].message)
       notify(t.restored(deleted.length - refused.length))
       clear()
       return queries.invalidateQueries({ queryKey: ['listing', bucket] })
     },
-    onError: error => notify(messageOf(error), { isError: true }),
+    onError: notifyError,
   })
   return (
     <Button
@@ -65,7 +64,7 @@ function DownloadButton({ place: { bucket, prefix }, chosen }: Omit<SelectionBar
     },
     onError: error => {
       const isDismissed = error instanceof DOMException && error.name === 'AbortError'
-      if (!isDismissed) notify(messageOf(error), { isError: true })
+      if (!isDismissed) notifyError(error)
     },
   })
   return (

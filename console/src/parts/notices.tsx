@@ -1,13 +1,16 @@
 /** Short messages about what was done, read aloud and gone after a while. */
-import { Notification } from '@mantine/core'
+import { Code, Notification, Text } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
+import { ApiFailure } from '../api/failure.ts'
 import { texts } from '../texts/texts.ts'
 import classes from './notices.module.css'
+import { messageOf } from './problem.tsx'
 
 interface Notice {
   readonly id: number
   readonly text: string
   readonly isError: boolean
+  readonly requestId: string | undefined
 }
 
 const SHOWN_MS = 6000
@@ -22,11 +25,18 @@ function change(changed: readonly Notice[]): void {
 
 const dismiss = (id: number): void => change(notices.filter(notice => notice.id !== id))
 
-export function notify(text: string, { isError = false } = {}): void {
+export function notify(text: string): void {
   const id = nextId++
-  change([...notices, { id, text, isError }])
-  // An error stays until it was read.
-  if (!isError) setTimeout(() => dismiss(id), SHOWN_MS)
+  change([...notices, { id, text, isError: false, requestId: undefined }])
+  setTimeout(() => dismiss(id), SHOWN_MS)
+}
+
+/** Stays until it was read. A failure of a request comes with what to do and what to quote. */
+export function notifyError(error: unknown): void {
+  const failure = error instanceof ApiFailure ? error : undefined
+  const hint = failure === undefined ? undefined : texts.errors.hints[failure.code]
+  const text = [messageOf(error), hint].filter(Boolean).join(' ')
+  change([...notices, { id: nextId++, text, isError: true, requestId: failure?.requestId }])
 }
 
 function subscribe(listener: () => void): () => void {
@@ -38,7 +48,7 @@ export function Notices() {
   const shown = useSyncExternalStore(subscribe, () => notices)
   return (
     <div className={classes.stack} role="status" aria-live="polite">
-      {shown.map(({ id, text, isError }) => (
+      {shown.map(({ id, text, isError, requestId }) => (
         <Notification
           key={id}
           color={isError ? 'red' : 'harbour'}
@@ -47,6 +57,11 @@ export function Notices() {
           closeButtonProps={{ 'aria-label': texts.close }}
         >
           {text}
+          {requestId !== undefined && (
+            <Text size="xs">
+              {texts.errors.requestId} <Code>{requestId}</Code>
+            </Text>
+          )}
         </Notification>
       ))}
     </div>

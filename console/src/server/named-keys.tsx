@@ -8,7 +8,7 @@ import { visibleText } from '../format.ts'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { notify } from '../parts/notices.tsx'
+import { notify, notifyError } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
 import { serverTexts } from '../texts/server.ts'
@@ -90,7 +90,7 @@ function DisableDialog({ name, close }: { readonly name: string; readonly close:
     },
     onError: error => {
       setChecked(undefined)
-      if (!isOpen.current) notify(error.message, { isError: true })
+      if (!isOpen.current) notifyError(error)
     },
     onSettled: renew,
   })
@@ -124,7 +124,7 @@ function KeyActions({ named: { name, disabled, checking }, rotate, disable }: Ke
   const enabling = useMutation({
     mutationFn: () => call('ChangeEncryptionKey', { name, disabled: false }),
     onSuccess: () => notify(t.enabledNow(shown)),
-    onError: error => notify(error.message, { isError: true }),
+    onError: notifyError,
     onSettled: renew,
   })
   const common = { size: 'xs', variant: 'default' } as const

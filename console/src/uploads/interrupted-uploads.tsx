@@ -4,8 +4,7 @@ import { useSyncExternalStore } from 'react'
 import { ApiFailure } from '../api/failure.ts'
 import { useSession } from '../api/session.tsx'
 import { bytesText, visibleText } from '../format.ts'
-import { notify } from '../parts/notices.tsx'
-import { messageOf } from '../parts/problem.tsx'
+import { notifyError } from '../parts/notices.tsx'
 import { unfinishedTexts as t } from '../texts/unfinished-uploads.ts'
 import { type RememberedUpload, rememberedUploads } from './remembered-uploads.ts'
 import { abortUpload } from './unfinished.ts'
@@ -19,7 +18,7 @@ async function discard(upload: RememberedUpload): Promise<void> {
   } catch (error) {
     // A rule of the bucket may have freed its parts before.
     const isGone = error instanceof ApiFailure && error.code === 'NoSuchUpload'
-    if (!isGone) notify(messageOf(error), { isError: true })
+    if (!isGone) notifyError(error)
   }
 }
 

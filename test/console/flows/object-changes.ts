@@ -61,6 +61,7 @@ test('a download of what is gone says so and stays on the page', async () => {
   await visit.world.client(BUCKET).requestOnce({ method: 'DELETE', key: 'going.txt' })
   await button('Download').click()
   await visit.page.getByText('There is no such object.').waitFor()
+  await visit.page.getByText(/^Request [0-9A-F]+$/).waitFor()
   await visit.page.getByRole('heading', { name: 'going.txt', level: 1 }).waitFor()
   assertQuiet(visit.watched, /404/)
 })
