@@ -88,7 +88,7 @@ function Content({ place, tab }: { readonly place: ObjectPlace; readonly tab: 'o
   if (isPending) return <Skeleton height={240} aria-label={texts.loading} />
   if (error instanceof ApiFailure && error.status === 404) {
     return (
-      <EmptyState icon="trash" title={t.deletedTitle} text={t.deleted}>
+      <EmptyState icon="trash" title={t.missingTitle} text={t.missing}>
         <Button onClick={() => navigate(toObject(bucket, key, { tab: 'versions' }))}>{t.showVersions}</Button>
       </EmptyState>
     )
@@ -112,7 +112,7 @@ export default function ObjectPage({ place, tab }: { readonly place: ObjectPlace
       </PageHead>
       {versionId !== undefined && tab !== 'versions' && (
         <Alert variant="outline" icon={<Icon name="clock" />}>
-          {t.olderVersion}{' '}
+          {t.oneVersion}{' '}
           <Anchor component={Link} href={toObject(bucket, key, { tab })}>
             {t.toCurrent}
           </Anchor>

@@ -212,10 +212,10 @@ export const texts = {
     tagsHint: 'At most 10 tags',
     saveTags: 'Save tags',
     tagsSaved: 'Tags saved.',
-    olderVersion: 'You are looking at an older version.',
+    oneVersion: 'This page shows one version, which may not be the current one.',
     toCurrent: 'Show the current version',
-    deletedTitle: 'This object is deleted',
-    deleted: 'Its newest version is a delete marker. Older versions may still be there.',
+    missingTitle: 'There is no such object',
+    missing: 'It was deleted, or its name is mistyped. If the bucket keeps versions, older ones may still be there.',
     showVersions: 'Show versions',
   },
   preview: {
