@@ -2,11 +2,13 @@
 import { Button, Stack } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, lazy, Suspense, useState } from 'react'
+import { usePermissions } from '../api/permissions.ts'
 import { exactTimeText } from '../format.ts'
 import { type ObjectDetails, readTags, type Tags, writeTags } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Facts } from '../parts/facts.tsx'
+import { GuardedButton } from '../parts/guarded-button.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { TagRows } from '../rules/tag-rows.tsx'
@@ -52,6 +54,7 @@ function TagsDialog({ place, tags, close }: { place: ObjectPlace; tags: Tags; cl
 function TagsSection({ place }: { readonly place: ObjectPlace }) {
   const { bucket, key, versionId } = place
   const [isOpen, setOpen] = useState(false)
+  const { write } = usePermissions({ write: { action: 's3:PutObjectTagging', bucket, key } })
   const { data, error } = useQuery({
     queryKey: ['tags', bucket, key, versionId],
     queryFn: () => readTags(bucket, key, versionId),
@@ -63,9 +66,9 @@ function TagsSection({ place }: { readonly place: ObjectPlace }) {
         <Facts title={t.tags} rows={data ?? []} none={t.noTags} />
       </div>
       {data !== undefined && versionId === undefined && (
-        <Button variant="default" onClick={() => setOpen(true)}>
+        <GuardedButton permission={write} variant="default" onClick={() => setOpen(true)}>
           {t.editTags}
-        </Button>
+        </GuardedButton>
       )}
       {isOpen && data !== undefined && <TagsDialog place={place} tags={data} close={() => setOpen(false)} />}
     </Stack>

@@ -47,9 +47,14 @@ function Actions({ place }: { readonly place: ObjectPlace }) {
       <GuardedButton permission={read} leftSection={<Icon name="download" />} onClick={fetchIt}>
         {t.download}
       </GuardedButton>
-      <Button variant="default" leftSection={<Icon name="share" />} onClick={() => setDialog('share')}>
+      <GuardedButton
+        permission={read}
+        variant="default"
+        leftSection={<Icon name="share" />}
+        onClick={() => setDialog('share')}
+      >
         {t.share}
-      </Button>
+      </GuardedButton>
       <Button variant="default" leftSection={<Icon name="file" />} onClick={() => setDialog('rename')}>
         {t.rename}
       </Button>

@@ -322,4 +322,8 @@ test('a user without permission sees why a button is refused', async () => {
   await showPage(visit.page, 'refused')
   assert.equal(await visit.page.getByRole('link', { name: 'photos' }).count(), 0)
   assertQuiet(visit.watched)
+  await visit.page.getByRole('link', { name: 'draft.txt' }).click()
+  await visit.page.getByRole('button', { name: 'Edit tags', disabled: true }).hover()
+  await visit.page.getByRole('tooltip').filter({ hasText: 'PutObjectTagging' }).waitFor()
+  assertQuiet(visit.watched, /403/)
 })
