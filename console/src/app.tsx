@@ -1,7 +1,7 @@
 /** The sign-in form, or what is behind it. That is loaded apart, so that the form is there soon. */
 import { Center } from '@mantine/core'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { sessionToken, whenSessionEnds } from './api/client.ts'
+import { sessionToken, whenAnotherTabSigns, whenSessionEnds } from './api/client.ts'
 import { forgetSession, useSessionQuery } from './api/session.tsx'
 import { SignInPage } from './pages/sign-in-page.tsx'
 import { Problem } from './parts/problem.tsx'
@@ -27,6 +27,7 @@ export function App() {
       setEnded(true)
       forgetSession()
     })
+    return whenAnotherTabSigns(() => window.location.reload())
   }, [])
   if (isPending) return <Waiting />
   if (error !== null && session === undefined) {

@@ -15,6 +15,15 @@ export const sessionToken = {
   clear: (): void => window.localStorage.removeItem(TOKEN_KEY),
 }
 
+/** All tabs share the session: one that signs in or out changes whose pages the others show. */
+export function whenAnotherTabSigns(listener: () => void): () => void {
+  const changed = ({ key }: StorageEvent): void => {
+    if (key === TOKEN_KEY || key === null) listener()
+  }
+  window.addEventListener('storage', changed)
+  return () => window.removeEventListener('storage', changed)
+}
+
 /** Set by the page: shows the sign-in form when a session has ended. */
 let onSessionEnd: () => void = () => {}
 

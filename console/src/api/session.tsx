@@ -6,6 +6,7 @@ import { rememberedUploads } from '../uploads/remembered-uploads.ts'
 import type { AdminApi } from './admin-api.ts'
 import { call, sessionToken } from './client.ts'
 import { ApiFailure } from './failure.ts'
+import { personLeaves } from './leaving.ts'
 
 export type Session = AdminApi['GetSession']['output']
 
@@ -29,6 +30,17 @@ export const queryClient = new QueryClient({
 // Nothing could fetch a draft again.
 queryClient.setQueryDefaults(['rule-draft'], { gcTime: Number.POSITIVE_INFINITY })
 
+let lastPerson: string | undefined
+
+/** A session that ended by itself leaves its work to the same person, and to nobody else. */
+function begin(session: Session): Session {
+  const { account, user, person } = session
+  const current = JSON.stringify([account.accountId, user, person])
+  if (lastPerson !== undefined && lastPerson !== current) personLeaves()
+  lastPerson = current
+  return session
+}
+
 /** Null when nobody is signed in. */
 export function useSessionQuery() {
   return useQuery({
@@ -36,7 +48,7 @@ export function useSessionQuery() {
     queryFn: async (): Promise<Session | null> => {
       if (sessionToken.get() === undefined) return null
       try {
-        return await call('GetSession', {})
+        return begin(await call('GetSession', {}))
       } catch (error) {
         if (error instanceof ApiFailure && (error.status === 401 || error.status === 403)) return null
         throw error
@@ -50,7 +62,7 @@ export async function signIn(accessKey: string, secretKey: string): Promise<void
   sessionToken.clear()
   const { token, ...session } = await call('SignIn', { accessKey, secretKey })
   sessionToken.set(token)
-  queryClient.setQueryData<Session | null>(SESSION_KEY, session)
+  queryClient.setQueryData<Session | null>(SESSION_KEY, begin(session))
 }
 
 /** Leaves the page for the issuer of OpenID Connect, which sends the browser back to `RETURN_PATH`. */
@@ -76,7 +88,7 @@ export async function finishOidcSignIn(returned: { readonly code: string; readon
   sessionToken.clear()
   const { token, ...session } = await call('FinishOidcSignIn', returned)
   sessionToken.set(token)
-  queryClient.setQueryData<Session | null>(SESSION_KEY, session)
+  queryClient.setQueryData<Session | null>(SESSION_KEY, begin(session))
 }
 
 /** Nothing that the last person saw stays in memory. */
@@ -89,6 +101,7 @@ export function forgetSession(): void {
 export async function signOut(): Promise<void> {
   await call('SignOut', {}).catch(() => {})
   rememberedUploads.clear()
+  personLeaves()
   forgetSession()
 }
 

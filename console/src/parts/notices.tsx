@@ -2,6 +2,7 @@
 import { Code, Notification, Text } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
 import { ApiFailure } from '../api/failure.ts'
+import { whenPersonLeaves } from '../api/leaving.ts'
 import { texts } from '../texts/texts.ts'
 import classes from './notices.module.css'
 import { messageOf } from './problem.tsx'
@@ -22,6 +23,8 @@ function change(changed: readonly Notice[]): void {
   notices = changed
   for (const listener of listeners) listener()
 }
+
+whenPersonLeaves(() => change([]))
 
 const dismiss = (id: number): void => change(notices.filter(notice => notice.id !== id))
 

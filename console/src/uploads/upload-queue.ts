@@ -1,5 +1,6 @@
 /** Uploads of this tab. They go on while pages change, one or two files at a time. */
 import { ApiFailure } from '../api/failure.ts'
+import { whenPersonLeaves } from '../api/leaving.ts'
 import { MULTIPART_BYTES_MIN, MultipartUpload } from './multipart.ts'
 import { pause, transfer } from './transfer.ts'
 
@@ -99,6 +100,13 @@ class UploadQueue {
     this.#changed()
   }
 
+  /** Stops everything. What arrived of a large file stays until it is aborted or the bucket's rule frees it. */
+  clear(): void {
+    for (const { stop } of this.#tasks.values()) stop.abort()
+    this.#tasks.clear()
+    this.#changed()
+  }
+
   get isBusy(): boolean {
     return [...this.#tasks.values()].some(({ view }) => view.state === 'sending' || view.state === 'waiting')
   }
@@ -172,3 +180,4 @@ class UploadQueue {
 }
 
 export const uploadQueue = new UploadQueue()
+whenPersonLeaves(() => uploadQueue.clear())

@@ -301,7 +301,6 @@ test('signing out ends the session for every tab', async () => {
   await button('Account').click()
   await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
   await visit.page.getByRole('heading', { name: 'Sign in to Holdfast' }).waitFor()
-  await second.reload()
   await second.getByRole('heading', { name: 'Sign in to Holdfast' }).waitFor()
   await second.close()
   assertQuiet(visit.watched)

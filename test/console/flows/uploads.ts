@@ -10,6 +10,7 @@ import { until as untilSo } from '../../workers/program.ts'
 import { assertQuiet, showPage, until } from '../browser.ts'
 import { tinyDocument, tinyFilm, tinyPicture, tinySound } from '../tiny-media.ts'
 import { openConsole } from '../visit.ts'
+import { READER } from '../world.ts'
 
 const BUCKET = 'uploads'
 const MEGABYTE = 2 ** 20
@@ -233,4 +234,18 @@ test('pictures, sounds, films and documents are previewed', async () => {
   assert.deepEqual(Buffer.from(await response.arrayBuffer()), tinyDocument())
   assert.equal(response.headers.get('content-type'), 'application/pdf')
   assertQuiet(visit.watched)
+})
+
+test('the next person in a tab does not see what the last one uploaded', async () => {
+  await open(`/buckets/${BUCKET}`)
+  await choose(fileOf('private.txt', Buffer.from('private')))
+  const uploaded = visit.page.getByText('1 of 1 file uploaded')
+  await uploaded.waitFor()
+  await button('Account').click()
+  await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await visit.page.getByRole('heading', { name: 'Sign in to Holdfast' }).waitFor()
+  await signIn(READER)
+  await button('Account').waitFor()
+  assert.equal(await uploaded.count(), 0)
+  assertQuiet(visit.watched, /403/)
 })
