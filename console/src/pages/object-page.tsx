@@ -55,9 +55,14 @@ function Actions({ place }: { readonly place: ObjectPlace }) {
       >
         {t.share}
       </GuardedButton>
-      <Button variant="default" leftSection={<Icon name="file" />} onClick={() => setDialog('rename')}>
+      <GuardedButton
+        permission={read}
+        variant="default"
+        leftSection={<Icon name="file" />}
+        onClick={() => setDialog('rename')}
+      >
         {t.rename}
-      </Button>
+      </GuardedButton>
       <GuardedButton
         permission={remove}
         color="red"

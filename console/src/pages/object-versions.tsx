@@ -2,6 +2,7 @@
 import { Badge, Button, Checkbox, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
+import { type Permission, usePermissions } from '../api/permissions.ts'
 import { bytesText, exactTimeText } from '../format.ts'
 import { copyObject, deleteVersion } from '../objects/changes.ts'
 import { download } from '../objects/downloads.ts'
@@ -9,6 +10,7 @@ import { type Version, versionsOfKey } from '../objects/listing.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
+import { GuardedButton } from '../parts/guarded-button.tsx'
 import { notify, notifyError } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Link, toObject } from '../router.tsx'
@@ -46,9 +48,10 @@ interface RowProps {
   readonly act: (act: VersionAct) => void
   /** What is being done with this version. */
   readonly running: VersionAct | undefined
+  readonly permissions: Readonly<Record<'read' | 'write' | 'remove', Permission>>
 }
 
-function RowActions({ bucket, version, act, running }: RowProps) {
+function RowActions({ bucket, version, act, running, permissions: { read, write, remove } }: RowProps) {
   const { key, versionId, isLatest, isMarker } = version
   const fetchIt = (): void => {
     download({ bucket, key, versionId }).catch(notifyError)
@@ -56,9 +59,9 @@ function RowActions({ bucket, version, act, running }: RowProps) {
   return (
     <div className={classes.actions}>
       {isMarker && isLatest && (
-        <Button size="xs" loading={running === 'restore'} onClick={() => act('restore')}>
+        <GuardedButton permission={remove} size="xs" loading={running === 'restore'} onClick={() => act('restore')}>
           {t.restore}
-        </Button>
+        </GuardedButton>
       )}
       {!isMarker && (
         <>
@@ -70,20 +73,33 @@ function RowActions({ bucket, version, act, running }: RowProps) {
           >
             {t.view}
           </Button>
-          <Button size="xs" variant="default" onClick={fetchIt}>
+          <GuardedButton permission={read} size="xs" variant="default" onClick={fetchIt}>
             {t.download}
-          </Button>
+          </GuardedButton>
           {!isLatest && (
-            <Button size="xs" variant="default" loading={running === 'current'} onClick={() => act('current')}>
+            <GuardedButton
+              permission={write}
+              size="xs"
+              variant="default"
+              loading={running === 'current'}
+              onClick={() => act('current')}
+            >
               {t.makeCurrent}
-            </Button>
+            </GuardedButton>
           )}
         </>
       )}
       {!(isMarker && isLatest) && (
-        <Button size="xs" color="red" variant="outline" loading={running === 'delete'} onClick={() => act('delete')}>
+        <GuardedButton
+          permission={remove}
+          size="xs"
+          color="red"
+          variant="outline"
+          loading={running === 'delete'}
+          onClick={() => act('delete')}
+        >
           {t.deleteForGood}
-        </Button>
+        </GuardedButton>
       )}
     </div>
   )
@@ -149,6 +165,11 @@ export default function ObjectVersions({ place: { bucket, key } }: { readonly pl
   const [doomed, setDoomed] = useState<Version>()
   const [isComparing, setComparing] = useState(false)
   const acts = useVersionActs(bucket)
+  const permissions = usePermissions({
+    read: { action: 's3:GetObjectVersion', bucket, key },
+    write: { action: 's3:PutObject', bucket, key },
+    remove: { action: 's3:DeleteObjectVersion', bucket, key },
+  })
   if (error !== null) return <Problem error={error} retry={() => void refetch()} />
   if (versions === undefined) return <Skeleton height={240} aria-label={texts.loading} />
   if (versions.length === 0) return <EmptyState icon="clock" title={t.emptyTitle} text={t.empty} />
@@ -172,7 +193,7 @@ export default function ObjectVersions({ place: { bucket, key } }: { readonly pl
         {versions.map(version => (
           <Row
             key={version.versionId}
-            {...{ bucket, version }}
+            {...{ bucket, version, permissions }}
             isPicked={picked.includes(version.versionId)}
             pick={() => pick(version)}
             act={what => act(what, version)}

@@ -324,5 +324,8 @@ test('a user without permission sees why a button is refused', async () => {
   await visit.page.getByRole('link', { name: 'draft.txt' }).click()
   await visit.page.getByRole('button', { name: 'Edit tags', disabled: true }).hover()
   await visit.page.getByRole('tooltip').filter({ hasText: 'PutObjectTagging' }).waitFor()
+  await visit.page.getByRole('tab', { name: 'Versions' }).click()
+  await visit.page.getByRole('button', { name: 'Delete for good', disabled: true }).hover()
+  await visit.page.getByRole('tooltip').filter({ hasText: 'DeleteObjectVersion' }).waitFor()
   assertQuiet(visit.watched, /403/)
 })
