@@ -19,7 +19,6 @@ const READER_POLICY = {
       Action: [
         's3:GetObject',
         's3:ListBucket',
-        's3:ListBucketVersions',
         's3:GetBucketLocation',
         's3:GetBucketVersioning',
         's3:GetObjectTagging',

@@ -310,6 +310,14 @@ test('a user without permission sees why a button is refused', async () => {
   const papers = visit.world.client('papers', OWNER)
   await papers.requestOnce({ method: 'PUT' })
   await putMany(papers, ['draft.txt'], 'draft')
+  const statement = {
+    Effect: 'Allow',
+    Principal: { AWS: 'arn:aws:iam::111111111111:user/reader' },
+    Action: 's3:ListBucketVersions',
+    Resource: 'arn:aws:s3:::papers',
+  }
+  const policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] })
+  await papers.requestOnce({ method: 'PUT', query: { policy: '' }, body: Buffer.from(policy) })
   await open('/buckets')
   await signIn(READER)
   await visit.page.getByRole('link', { name: 'papers' }).click()
