@@ -14,33 +14,42 @@ const t = texts.rename
 
 type Act = 'rename' | 'copy'
 
+interface Move {
+  readonly act: Act
+  readonly to: { readonly bucket: string; readonly key: string }
+  /** It replaces an object that is there. */
+  readonly isSure: boolean
+}
+
+/** Resolves to undefined, and changes nothing, where an object is in the way. */
+function useMove(place: ObjectPlace, { block, close }: { block: (act: Act) => void; close: () => void }) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ act, to, isSure }: Move): Promise<Act | undefined> => {
+      if (!isSure && (await exists(to.bucket, to.key))) return undefined
+      const from = { bucket: place.bucket, key: place.key, ...(place.versionId && { versionId: place.versionId }) }
+      await (act === 'rename' ? moveObject : copyObject)({ from, to })
+      return act
+    },
+    onSuccess: (done, { act, to }) => {
+      if (done === undefined) return block(act)
+      void queries.invalidateQueries({ queryKey: ['listing'] })
+      notify(done === 'rename' ? t.renamed(to.key) : t.copied(to.key))
+      close()
+      navigate(toObject(to.bucket, to.key))
+    },
+  })
+}
+
 export default function RenameDialog({ place, close }: { readonly place: ObjectPlace; readonly close: () => void }) {
   const [bucket, setBucket] = useState(place.bucket)
   const [key, setKey] = useState(place.key)
   const [blocked, setBlocked] = useState<Act>()
-  const queries = useQueryClient()
-  const work = useMutation({
-    mutationFn: async ({ act, isSure }: { act: Act; isSure: boolean }): Promise<Act | undefined> => {
-      if (!isSure && (await exists(bucket, key))) {
-        setBlocked(act)
-        return undefined
-      }
-      const from = { bucket: place.bucket, key: place.key, ...(place.versionId && { versionId: place.versionId }) }
-      await (act === 'rename' ? moveObject : copyObject)({ from, to: { bucket, key } })
-      return act
-    },
-    onSuccess: act => {
-      if (act === undefined) return
-      void queries.invalidateQueries({ queryKey: ['listing'] })
-      notify(act === 'rename' ? t.renamed(key) : t.copied(key))
-      close()
-      navigate(toObject(bucket, key))
-    },
-  })
+  const work = useMove(place, { block: setBlocked, close })
   const mayRename = place.versionId === undefined
   const isSame = bucket === place.bucket && key === place.key
   const isWrong = isSame || key === '' || bucket === ''
-  const run = (act: Act): void => work.mutate({ act, isSure: blocked === act })
+  const run = (act: Act): void => work.mutate({ act, to: { bucket, key }, isSure: blocked === act })
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     if (!isWrong) run(mayRename ? 'rename' : 'copy')
