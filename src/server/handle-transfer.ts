@@ -16,18 +16,30 @@ interface Handle {
   close(): void
 }
 
-/** Has no effect on a runtime that transfers no handles. */
+/**
+ * Has no effect on a runtime that transfers no handles. Node goes on handing connections to a worker that has exited
+ * until its channel is closed, which it may notice later.
+ */
 export function closeUnacceptedHandles(worker: ChildProcess): void {
   const inTransit = new Map<number, Handle>()
+  let hasExited = false
+  const closeAll = (): void => {
+    hasExited = true
+    for (const handle of inTransit.values()) handle.close()
+    inTransit.clear()
+  }
   const send = worker.send.bind(worker) as (...args: unknown[]) => boolean
   worker.send = (message: Internal, handle?: unknown, ...more: unknown[]): boolean => {
-    if (message.act === 'newconn' && message.seq !== undefined) inTransit.set(message.seq, handle as Handle)
+    const isConnection = message.act === 'newconn' && message.seq !== undefined
+    if (isConnection && hasExited) {
+      ;(handle as Handle).close()
+      return false
+    }
+    if (isConnection) inTransit.set(message.seq!, handle as Handle)
     return send(message, handle, ...more)
   }
   worker.on('internalMessage', ({ ack }: Internal) => {
     if (ack !== undefined) inTransit.delete(ack)
   })
-  worker.once('exit', () => {
-    for (const handle of inTransit.values()) handle.close()
-  })
+  worker.once('exit', closeAll)
 }
