@@ -46,7 +46,7 @@ interface RowProps {
   readonly isPicked: boolean
   readonly pick: () => void
   readonly act: (act: VersionAct) => void
-  /** What is being done with this version. */
+  /** The act that is running on this version. */
   readonly running: VersionAct | undefined
   readonly permissions: Readonly<Record<'read' | 'write' | 'remove', Permission>>
 }
