@@ -141,10 +141,16 @@ interface OwnedAcl {
   readonly grants: readonly Grant[]
 }
 
-/** G6. Under BucketOwnerEnforced the bucket owner owns everything and every ACL reads "owner FULL_CONTROL". */
+/** G6. Under BucketOwnerEnforced the bucket owner owns everything. */
+export function effectiveOwner(stored: string, ownership: ObjectOwnership, bucketOwner: string): string {
+  return ownership === 'BucketOwnerEnforced' ? bucketOwner : stored
+}
+
+/** G6. Under BucketOwnerEnforced every ACL reads "owner FULL_CONTROL". */
 export function effectiveAcl(stored: OwnedAcl, ownership: ObjectOwnership, bucketOwner: string): OwnedAcl {
   if (ownership !== 'BucketOwnerEnforced') return stored
-  return { ownerCanonicalId: bucketOwner, grants: [account(bucketOwner, 'FULL_CONTROL')] }
+  const ownerCanonicalId = effectiveOwner(stored.ownerCanonicalId, ownership, bucketOwner)
+  return { ownerCanonicalId, grants: [account(ownerCanonicalId, 'FULL_CONTROL')] }
 }
 
 /** An ACL as a request sets it. */

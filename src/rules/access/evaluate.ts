@@ -5,7 +5,7 @@
 import type { Account, Caller } from '../../model/caller.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Grant, Pairs } from '../../model/version.ts'
-import { effectiveAcl, isPublicGrant, type ObjectOwnership, permissionFor } from './acl.ts'
+import { effectiveAcl, effectiveOwner, isPublicGrant, type ObjectOwnership, permissionFor } from './acl.ts'
 import { type Action, actionFacts, changesBucket } from './actions.ts'
 import { type ConditionContext, EXISTING_TAG } from './condition-keys.ts'
 import { isPublicPolicy } from './is-public.ts'
@@ -308,11 +308,11 @@ function identityGrants(caller: Caller, policies: Policies, question: PolicyQuer
   return { allows: identityReasons(policies, 'Allow', question), withheld: [] }
 }
 
-/** The owner whose permission counts. Under BucketOwnerEnforced it is always the bucket owner. */
+/** The owner whose permission counts. */
 function resourceOwner({ action, bucket, object }: AccessRequest): string | undefined {
   if (bucket === undefined) return undefined
   if (object === undefined || actionFacts(action).authorizedBy === 'bucket') return bucket.ownerCanonicalId
-  return bucket.ownership === 'BucketOwnerEnforced' ? bucket.ownerCanonicalId : object.ownerCanonicalId
+  return effectiveOwner(object.ownerCanonicalId, bucket.ownership, bucket.ownerCanonicalId)
 }
 
 /** Step 3. */
