@@ -26,7 +26,7 @@ function program(runtime = wasm) {
   const send = (id: number, byte: number, isLast: boolean, algorithm: DigestAlgorithm = 'md5'): void => {
     const bytes = isLast ? 100 : 128
     const { buffer } = new Uint8Array(128).fill(byte)
-    port.emit('message', { id, algorithm, buffer, bytes, isLast, isShared: algorithm === 'md5' })
+    port.emit('message', { id, algorithm, buffer, bytes, isLast })
   }
   const drop = (id: number): boolean => port.emit('message', { drop: id })
   const digests = (): Record<number, string> =>

@@ -14,8 +14,6 @@ interface DigestBytes {
   readonly buffer: ArrayBuffer
   readonly bytes: number
   readonly isLast: boolean
-  /** An MD5 that may be computed together with others. */
-  readonly isShared: boolean
 }
 
 export type DigestCommand = DigestBytes | { readonly drop: number }
@@ -46,7 +44,7 @@ export function digestProgram({ threads, crypto, wasm, md5Lanes }: Modules): voi
   const program = {
     receive(command: DigestCommand): void {
       if ('drop' in command) program.drop(command.drop)
-      else if (command.isShared && lanes !== undefined) program.enqueue(command)
+      else if (command.algorithm === 'md5' && lanes !== undefined) program.enqueue(command)
       else program.hash(command)
     },
 

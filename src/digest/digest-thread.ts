@@ -81,9 +81,7 @@ export class DigestThread {
   }
 
   open(algorithm: DigestAlgorithm): DigestStream {
-    // A lone MD5 is faster by node:crypto, which cannot pass its state on: it stays there until its end.
-    const isShared = algorithm === 'md5' && this.#md5s > 0
-    const stream = new DigestStream(this, ++this.#lastId, algorithm, isShared)
+    const stream = new DigestStream(this, ++this.#lastId, algorithm)
     // Only open digests keep the process running.
     if (this.#streams.size === 0) this.#port.ref()
     this.#streams.set(stream.id, stream)
@@ -109,9 +107,9 @@ export class DigestThread {
     else waiter.resolve(buffer)
   }
 
-  hash({ id, algorithm, isShared }: DigestStream, buffer: ArrayBuffer, bytes: number, isLast: boolean): void {
+  hash({ id, algorithm }: DigestStream, buffer: ArrayBuffer, bytes: number, isLast: boolean): void {
     if (this.failure !== undefined) throw this.failure
-    this.#port.postMessage({ id, algorithm, buffer, bytes, isLast, isShared }, [buffer])
+    this.#port.postMessage({ id, algorithm, buffer, bytes, isLast }, [buffer])
   }
 
   drop(stream: DigestStream): void {
@@ -148,18 +146,16 @@ export class DigestThread {
 export class DigestStream {
   readonly id: number
   readonly algorithm: DigestAlgorithm
-  readonly isShared: boolean
   readonly #thread: DigestThread
   #isWriting = false
   #isEnded = false
   resolve: (digest: Buffer) => void = () => {}
   reject: (error: Error) => void = () => {}
 
-  constructor(thread: DigestThread, id: number, algorithm: DigestAlgorithm, isShared: boolean) {
+  constructor(thread: DigestThread, id: number, algorithm: DigestAlgorithm) {
     this.#thread = thread
     this.id = id
     this.algorithm = algorithm
-    this.isShared = isShared
   }
 
   /** Takes whole buffers. Resolves when every byte has been copied; only then may the next call follow. */
