@@ -36,12 +36,14 @@ function soloBlob(length: number, frameBytes: number): StoredBlob {
 class FakeFile implements ReadableFile {
   readonly #stored: Buffer
   readonly #isCached: () => boolean
+  readonly readsAhead: number
   cachedReads = 0
   threadReads = 0
 
-  constructor(stored: Buffer, isCached: () => boolean) {
+  constructor(stored: Buffer, isCached: () => boolean, readsAhead = 1) {
     this.#stored = stored
     this.#isCached = isCached
+    this.readsAhead = readsAhead
   }
 
   #fill(into: readonly Uint8Array[], position: number): number {
@@ -102,6 +104,28 @@ test('after a read that went to a thread, threads read the rest ahead', async ()
   await chunks.return()
 })
 
+test('where a read is a round trip, several are in flight, and all have ended before the file is released', async () => {
+  const { stored, location } = soloBlob(6 * CHUNK_BYTES, FRAME)
+  const file = new FakeFile(stored, () => false, 3)
+  const source = { open: async () => file, release: () => assert.equal(inFlight, 0) }
+  let inFlight = 0
+  const read = file.read.bind(file)
+  file.read = async (into, position) => {
+    inFlight++
+    return read(into, position).finally(() => inFlight--)
+  }
+  const chunks = readFrames(source, ID, location, [0, location.length])
+  for (const reads of [4, 5, 6, 6]) {
+    await chunks.next()
+    assert.equal(file.threadReads, reads)
+  }
+  await chunks.return()
+  const cutOff = readFrames(source, ID, location, [0, location.length])
+  await cutOff.next()
+  assert(inFlight > 0)
+  await cutOff.return()
+})
+
 test('a file is released only when its reads have ended, although the header could not be read', async () => {
   const { stored, location } = soloBlob(4 * FRAME, FRAME)
   const events: string[] = []
@@ -132,20 +156,21 @@ async function outcome(chunks: AsyncIterable<Buffer>): Promise<{ readonly bytes:
   return { bytes: Buffer.concat(parts), error }
 }
 
-test('bytes and errors do not depend on which reads were cached', async () => {
+test('bytes and errors do not depend on which reads were cached, nor on how many are in flight', async () => {
   const blob = fc.record({
     length: fc.integer({ min: 1, max: 3 * MIB }),
     frameBytes: fc.constantFrom(1000, FRAME, FRAME + 32, MIB),
     range: fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })),
     flippedAt: fc.option(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), { nil: undefined }),
     cached: fc.array(fc.boolean(), { maxLength: 12 }),
+    readsAhead: fc.integer({ min: 1, max: 4 }),
   })
   await fc.assert(
-    fc.asyncProperty(blob, async ({ length, frameBytes, range, flippedAt, cached }) => {
+    fc.asyncProperty(blob, async ({ length, frameBytes, range, flippedAt, cached, readsAhead }) => {
       const { stored, location } = soloBlob(length, frameBytes)
       const [start, end] = range.map(part => Math.round(part * length)).sort((a, b) => a - b) as [number, number]
       if (flippedAt !== undefined) stored[Math.floor(flippedAt * stored.length)]! ^= 1
-      const mixed = new FakeFile(stored, () => cached.shift() ?? true)
+      const mixed = new FakeFile(stored, () => cached.shift() ?? true, readsAhead)
       const threads = new FakeFile(stored, () => false)
       const got = await outcome(framesOf(mixed, location, [start, end]))
       const expected = await outcome(framesOf(threads, location, [start, end]))

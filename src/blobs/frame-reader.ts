@@ -1,7 +1,7 @@
 /**
  * Reads a range of one blob: whole frames in chunks of up to 512 KiB, with every frame checked before its bytes are
- * returned. Chunks in the page cache are read one by one on the event loop, others by threads, the next one while the
- * last one is consumed. Memory is bounded for any length and any number of readers.
+ * returned. Chunks in the page cache are read one by one on the event loop, others by threads or over the network, the
+ * next ones while the last one is consumed. Memory is bounded for any length and any number of readers.
  */
 import assert from 'node:assert/strict'
 import { CHUNK_BYTES, takeChunk } from '../lib/buffer-pool.ts'
@@ -35,9 +35,9 @@ const NO_FRAMES: Chunk = { payload: EMPTY, checks: EMPTY, first: 0, last: 0 }
 /** Active readers in this process. */
 let readers = 0
 
-/** How many frames a reader, which holds two chunks, may currently read at once. */
-function framesAtOnce(frameBytes: number): number {
-  const bytes = Math.min(CHUNK_BYTES, BUDGET_BYTES / (2 * Math.max(1, readers)))
+/** How many frames a reader, which holds the chunk that it reads and those ahead, may currently read at once. */
+function framesAtOnce(frameBytes: number, readsAhead = 1): number {
+  const bytes = Math.min(CHUNK_BYTES, BUDGET_BYTES / ((1 + readsAhead) * Math.max(1, readers)))
   return Math.min(FRAMES_MAX, Math.max(1, Math.floor(bytes / frameBytes)))
 }
 
@@ -232,30 +232,38 @@ export async function* readFrames(
   const { frameBytes } = location
   const first = Math.floor(start / frameBytes)
   const last = end > start ? Math.ceil(end / frameBytes) : first
-  const upTo = (from: number): number => Math.min(from + framesAtOnce(frameBytes), last)
-  let ahead: MaybePromise<Chunk> | undefined
+  const pending: Promise<Chunk>[] = []
   readers++
   try {
-    const reader = new FrameReader(await source.open(), id, location, [start, end])
-    ahead = reader.open(first, upTo(first))
-    while (ahead !== undefined) {
-      const chunk: Chunk = await ahead
-      const rest = chunk.last < last ? () => reader.chunk(chunk.last, upTo(chunk.last)) : undefined
-      ahead = rest === undefined || reader.isCached ? undefined : inTheBackground(rest())
+    const file = await source.open()
+    const { readsAhead = 1 } = file
+    const upTo = (from: number): number => Math.min(from + framesAtOnce(frameBytes, readsAhead), last)
+    const reader = new FrameReader(file, id, location, [start, end])
+    let next = upTo(first)
+    const readNext = (): Promise<Chunk> => {
+      const from = next
+      next = upTo(from)
+      return reader.chunk(from, next)
+    }
+    pending.push(reader.open(first, next))
+    while (pending.length > 0) {
+      const chunk = await pending[0]!
+      pending.shift()
+      while (!reader.isCached && next < last && pending.length < readsAhead) pending.push(inTheBackground(readNext()))
       const sound = reader.soundFrames(chunk)
       if (sound > 0) yield reader.bytesOf(chunk, sound)
       const damaged = chunk.first + sound
       if (damaged < chunk.last) throw damagedFrame(id, damaged)
-      if (rest !== undefined && ahead === undefined) {
+      if (next < last && pending.length === 0) {
         // Neither the read nor a fast client makes this stream wait.
         await turn()
-        ahead = rest()
+        pending.push(readNext())
       }
     }
   } finally {
     readers--
     // The file must not be closed during a read.
-    if (ahead instanceof Promise) await ahead.catch(() => {})
+    await Promise.allSettled(pending)
     source.release()
   }
 }

@@ -10,6 +10,8 @@ import { REPORTS_WRITTEN_BYTES } from './runtime.ts'
 export const CHUNK_BYTES = 2 ** 19
 /** Shorter contents are part of their records. */
 const CHUNK_BYTES_MIN = 4096
+/** A chunk as it is stored, with the checksums between its frames, is longer than a chunk. */
+const POOLED_BYTES_MAX = 2 * CHUNK_BYTES
 /** More than this many of a size are returned to the system. */
 const FREE_MAX = 32
 
@@ -17,16 +19,16 @@ const FREE_MAX = 32
 const exponentOf = (bytes: number): number => 32 - Math.clz32(bytes - 1)
 
 /** Unused chunks, by the exponent of their size. */
-const free: readonly ArrayBufferLike[][] = Array.from({ length: exponentOf(CHUNK_BYTES) + 1 }, () => [])
+const free: readonly ArrayBufferLike[][] = Array.from({ length: exponentOf(POOLED_BYTES_MAX) + 1 }, () => [])
 /** Memory of chunks in use. Other buffers may be passed to `returnChunk` as well and are ignored. */
 const inUse = new WeakSet<ArrayBufferLike>()
 
 /**
- * An uninitialized buffer, pooled unless it is very short or longer than a chunk. A chunk that nobody returns is
+ * An uninitialized buffer, pooled unless it is very short or very long. A chunk that nobody returns is
  * collected like any other buffer, so only a consumer that knows it is the last one returns it.
  */
 export function takeChunk(bytes: number): Buffer {
-  const fits = bytes > CHUNK_BYTES_MIN && bytes <= CHUNK_BYTES
+  const fits = bytes > CHUNK_BYTES_MIN && bytes <= POOLED_BYTES_MAX
   if (!fits || !REPORTS_WRITTEN_BYTES) return Buffer.allocUnsafeSlow(bytes)
   const exponent = exponentOf(bytes)
   const memory = free[exponent]!.pop() ?? Buffer.allocUnsafeSlow(2 ** exponent).buffer

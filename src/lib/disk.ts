@@ -13,6 +13,8 @@ export interface ReadableFile {
   read(into: readonly Uint8Array[], position: number): Promise<number>
   /** Like `read`, but synchronous where the bytes are probably in the page cache. Not every disk has it. */
   readCached?(into: readonly Uint8Array[], position: number): MaybePromise<number>
+  /** How many reads a sequential reader keeps in flight where each takes a round trip; one by default. */
+  readonly readsAhead?: number
   size(): Promise<number>
 }
 

@@ -6,6 +6,7 @@
  * stripes may therefore be incomplete, or one of them may be missing; bytes there were never acknowledged.
  */
 import assert from 'node:assert/strict'
+import { returnChunk, takeChunk } from '../../lib/buffer-pool.ts'
 import type { DiskFile } from '../../lib/disk.ts'
 import type { ObjectNamespace } from './namespace.ts'
 
@@ -17,6 +18,8 @@ const WRITES_MAX = 2
 const COLLECTED_BYTES = 64 * 2 ** 20
 const WRITE_BYTES_MIN = 256 * 1024
 const UNMOVED_BYTES_MIN = 4096
+/** Reads of one sequential reader in flight: the round trip to an OSD takes longer than sending what it returns. */
+const READS_AHEAD = 3
 /** Stripes that are looked for at once, beyond the last one known. */
 const PROBES = [1, 2, 4, 8, 16, 32, 64]
 
@@ -93,10 +96,9 @@ export async function removeStripes(file: StripedFileName): Promise<void> {
   }
 }
 
-/** Fewer bytes at the end of the file. */
-async function readAt(file: StripedFileName, position: number, bytes: number): Promise<Buffer> {
-  // A runtime may move smaller buffers while librados writes to them.
-  const whole = Buffer.allocUnsafeSlow(Math.max(bytes, UNMOVED_BYTES_MIN))
+/** Fills the buffer; resolves to fewer bytes at the end of the file. */
+async function readAt(file: StripedFileName, position: number, whole: Buffer): Promise<number> {
+  const bytes = whole.length
   const reads: Promise<{ readonly got: number; readonly wanted: number }>[] = []
   for (let at = 0; at < bytes; ) {
     const offset = (position + at) % STRIPE_BYTES
@@ -110,7 +112,7 @@ async function readAt(file: StripedFileName, position: number, bytes: number): P
     end += got
     if (got < wanted) break
   }
-  return whole.subarray(0, end)
+  return end
 }
 
 /** Files being written in this process. */
@@ -120,6 +122,7 @@ const writeBytes = (): number =>
   Math.max(WRITE_BYTES_MIN, Math.min(STRIPE_BYTES, Math.floor(COLLECTED_BYTES / Math.max(1, writers))))
 
 export class StripedFile implements DiskFile {
+  readonly readsAhead = READS_AHEAD
   readonly #file: StripedFileName
   readonly #isWritten: boolean
   /** Bytes not yet sent, and their position. */
@@ -197,13 +200,18 @@ export class StripedFile implements DiskFile {
   async read(into: readonly Uint8Array[], position: number): Promise<number> {
     let bytes = 0
     for (const piece of into) bytes += piece.length
-    const got = await readAt(this.#file, position, bytes)
+    // A runtime may move smaller buffers while librados writes to them.
+    const whole = takeChunk(Math.max(bytes, UNMOVED_BYTES_MIN))
+    const got = await readAt(this.#file, position, whole.subarray(0, bytes))
     let at = 0
     for (const piece of into) {
-      piece.set(got.subarray(at, at + piece.length))
+      if (at >= got) break
+      piece.set(whole.subarray(at, Math.min(at + piece.length, got)))
       at += piece.length
     }
-    return got.length
+    // After an error librados might still write to it, so then it is left to the collector.
+    returnChunk(whole)
+    return got
   }
 
   async size(): Promise<number> {
