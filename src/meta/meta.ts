@@ -101,7 +101,8 @@ export interface RemoteFigures {
  */
 export interface RemoteReads {
   getMany(reads: readonly KeyedRead[]): Promise<readonly (Entry | undefined)[]>
-  scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys>
+  /** With `headsOnly`, values in the range may be cut to their first `HEAD_BYTES`. */
+  scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[], headsOnly?: boolean): Promise<ScanWithKeys>
   readonly figures?: RemoteFigures | undefined
   /** The clock of the engine's machine, where it has one of its own: milliseconds since 1970, UTC. */
   serverTime?(): Promise<number>
@@ -145,10 +146,32 @@ export interface MetaEngine extends Meta {
   snapshot(): Promise<Snapshot>
 }
 
+const wholeSpan = (bytes: Buffer): ByteSpan => ({ bytes, start: 0, end: bytes.length })
+
 /** For engines whose entries are copies anyway. */
 export function scanMapAll<T>(entries: readonly Entry[], make: Projection<T>): readonly T[] {
-  const span = (bytes: Buffer): ByteSpan => ({ bytes, start: 0, end: bytes.length })
-  return entries.map(({ key, value, stamp }, i) => make({ key: span(key), value: span(value), stamp }, i, false))
+  return entries.map(({ key, value, stamp }, index) =>
+    make({ key: wholeSpan(key), value: wholeSpan(value), stamp }, index, false),
+  )
+}
+
+/** Most records have what listings show, and its checksum, within these bytes. */
+export const HEAD_BYTES = 512
+
+/** Projects values that may have been cut; undefined when one was cut that `verify` does not accept. */
+export function scanMapHeads<T>(
+  entries: readonly Entry[],
+  make: Projection<T>,
+  verify: Verification,
+): readonly T[] | undefined {
+  const projected: T[] = []
+  for (const { key, value, stamp } of entries) {
+    const entry = { key: wholeSpan(key), value: wholeSpan(value), stamp }
+    const mayBeCut = value.length >= HEAD_BYTES
+    if (mayBeCut && !verify(entry)) return undefined
+    projected.push(make(entry, projected.length, mayBeCut))
+  }
+  return projected
 }
 
 export interface KeyedSnapshot extends Snapshot {

@@ -10,7 +10,7 @@ import type {
   RemoteReads,
   ScanWithKeys,
 } from '../../src/meta/meta.ts'
-import { scanMapAll } from '../../src/meta/meta.ts'
+import { HEAD_BYTES, scanMapAll } from '../../src/meta/meta.ts'
 
 export class RemoteMeta implements MetaEngine {
   /** Gets of one turn of the event loop share a round trip. */
@@ -23,7 +23,7 @@ export class RemoteMeta implements MetaEngine {
   #turn: Promise<void> | undefined
   readonly remote: RemoteReads = {
     getMany: reads => this.#getMany(reads),
-    scanWithKeys: (range, limit, reads) => this.#scanWithKeys(range, limit, reads),
+    scanWithKeys: (range, limit, reads, headsOnly) => this.#scanWithKeys(range, limit, reads, headsOnly),
   }
 
   private constructor(meta: MetaEngine) {
@@ -64,11 +64,18 @@ export class RemoteMeta implements MetaEngine {
     })
   }
 
-  async #scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys> {
+  async #scanWithKeys(
+    range: KeyRange,
+    limit: number,
+    reads: readonly KeyedRead[],
+    headsOnly = false,
+  ): Promise<ScanWithKeys> {
     await this.#trip()
     await this.#interrupt('scan', 'before')
-    const entries = this.#meta.scan(range, limit)
-    return { records: this.#read(reads), entries: await entries }
+    const scanned = this.#meta.scan(range, limit)
+    const records = this.#read(reads)
+    const cut = (entry: Entry): Entry => ({ ...entry, value: entry.value.subarray(0, HEAD_BYTES) })
+    return { records, entries: headsOnly ? (await scanned).map(cut) : await scanned }
   }
 
   async get(key: Buffer, known?: Entry): Promise<Entry | undefined> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type pg from 'pg'
 import { seededRandom } from '../../src/lib/random.ts'
-import type { Meta, MetaEngine } from '../../src/meta/meta.ts'
+import { HEAD_BYTES, type Meta, type MetaEngine } from '../../src/meta/meta.ts'
 import { UnfitServer } from '../../src/meta/postgres/connection.ts'
 import { openPostgresMeta } from '../../src/meta/postgres/postgres.ts'
 import { metaSuite } from '../../src/meta/suite.ts'
@@ -149,6 +149,26 @@ test('postgres: a known record is returned while its stamp is current', { skip }
       ['2'],
     )
     assert.equal(String(scanned.records[0]?.value), '2')
+  }),
+)
+
+test('postgres: a scan for heads cuts long values of the range, and no others', { skip }, () =>
+  withMetas(1, async ([meta]) => {
+    const long = 'x'.repeat(3 * HEAD_BYTES)
+    await meta!.commit({ checks: [], writes: [putOne('a', 'short'), putOne('b', long), putOne('c', long)] })
+    for (const end of [utf8('c'), undefined]) {
+      const { entries, records } = await meta!.remote!.scanWithKeys(
+        { start: utf8('a'), end },
+        2,
+        [{ key: utf8('c') }],
+        true,
+      )
+      assert.deepEqual(
+        entries.map(({ value }) => String(value)),
+        ['short', long.slice(0, HEAD_BYTES)],
+      )
+      assert.equal(String(records[0]?.value), long)
+    }
   }),
 )
 

@@ -51,7 +51,7 @@ class PostgresMeta implements MetaEngine {
     this.remote = {
       figures: cluster.figures,
       getMany: async reads => this.#getMany(reads),
-      scanWithKeys: (range, limit, reads) => this.#scanWithKeys(range, limit, reads),
+      scanWithKeys: (range, limit, reads, headsOnly) => this.#scanWithKeys(range, limit, reads, headsOnly),
       serverTime: async () => this.#serverTime(),
     }
   }
@@ -70,11 +70,16 @@ class PostgresMeta implements MetaEngine {
     return this.#gets.add(reads)
   }
 
-  async #scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys> {
+  async #scanWithKeys(
+    range: KeyRange,
+    limit: number,
+    reads: readonly KeyedRead[],
+    headsOnly = false,
+  ): Promise<ScanWithKeys> {
     if (limit <= 0) return { entries: [], records: await this.#getMany(reads) }
     this.#assertOpen()
     for (const { key } of reads) checkKeyLimits(key)
-    return this.#scans.scanWithKeys(range, limit, reads)
+    return this.#scans.scanWithKeys(range, limit, reads, headsOnly)
   }
 
   #serverTime(): Promise<number> {

@@ -188,13 +188,18 @@ export class Scans {
     return (await this.#query(scanStatement(this.#sql, range, limit, reverse))).map(entryOf)
   }
 
-  async scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys> {
+  async scanWithKeys(
+    range: KeyRange,
+    limit: number,
+    reads: readonly KeyedRead[],
+    headsOnly: boolean,
+  ): Promise<ScanWithKeys> {
     const batch = new GetBatch([{ reads }])
     const hasEnd = range.end !== undefined
     const { values } = scanStatement(this.#sql, range, limit, false)
     const rows = await this.#query({
-      name: `scan with keys${hasEnd ? ' to end' : ''}`,
-      text: this.#sql.scanWithKeys(hasEnd),
+      name: `scan with keys${hasEnd ? ' to end' : ''}${headsOnly ? ' heads' : ''}`,
+      text: this.#sql.scanWithKeys(hasEnd, headsOnly),
       values: [...values, ...batch.parameters()],
     })
     const entries = rows.filter(([position]) => position === '0').map(([, k, v, s]) => entryOf([k!, v!, s!]))

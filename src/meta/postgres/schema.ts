@@ -4,6 +4,8 @@
  * under READ COMMITTED, so the checks run with the locks held; and since every writer uses the function, the locks make
  * commits serializable. They also cover absent keys.
  */
+import { HEAD_BYTES } from '../meta.ts'
+
 /** Milliseconds since 1970, read at this moment and not when its transaction began. */
 export const SERVER_TIME = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms'
 
@@ -17,7 +19,7 @@ export interface Statements {
   readonly forget: string
   readonly get: string
   readonly scan: (hasEnd: boolean, reverse: boolean) => string
-  readonly scanWithKeys: (hasEnd: boolean) => string
+  readonly scanWithKeys: (hasEnd: boolean, headsOnly: boolean) => string
 }
 
 function setUp(t: string): readonly string[] {
@@ -76,8 +78,8 @@ export function statements(table: string): Statements {
     get: `SELECT u.i, ${valueUnlessKnown}, r.s FROM ${requested(1)} JOIN ${t} AS r ON r.k = u.k`,
     scan,
     // One statement has one snapshot.
-    scanWithKeys: hasEnd =>
-      `(SELECT 0::bigint AS i, c.k, c.v, c.s FROM (${scan(hasEnd, false)}) AS c)
+    scanWithKeys: (hasEnd, headsOnly) =>
+      `(SELECT 0::bigint AS i, c.k, ${headsOnly ? `substr(c.v, 1, ${HEAD_BYTES})` : 'c.v'}, c.s FROM (${scan(hasEnd, false)}) AS c)
         UNION ALL
         (SELECT u.i, NULL, ${valueUnlessKnown}, r.s FROM ${requested(hasEnd ? 4 : 3)} JOIN ${t} AS r ON r.k = u.k)`,
   }

@@ -15,6 +15,7 @@ import {
   type RemoteReads,
   type ScanWithKeys,
   scanMapAll,
+  scanMapHeads,
   type Verification,
 } from '../../meta/meta.ts'
 import { isBucketScoped, isDocument, recordKey } from './record-keys.ts'
@@ -206,7 +207,7 @@ export class AuthorizedView implements Meta {
     return (
       remote && {
         getMany: reads => this.#getMany(remote, reads),
-        scanWithKeys: (range, limit, reads) => this.#scanWithKeys(remote, range, limit, reads),
+        scanWithKeys: (range, limit, reads, headsOnly) => this.#scanWithKeys(remote, range, limit, reads, headsOnly),
       }
     )
   }
@@ -244,11 +245,12 @@ export class AuthorizedView implements Meta {
     remote: RemoteReads,
     range: KeyRange,
     limit: number,
-    reads: readonly KeyedRead[],
+    reads: readonly KeyedRead[] = [],
+    headsOnly = false,
   ): Promise<ScanWithKeys> {
     const known = reads.map(({ key }) => ({ key, known: this.#reads.cached(mapKeyOf(key)) }))
     const buckets = this.#bucketReads()
-    const { entries, records } = await remote.scanWithKeys(range, limit, [...known, ...buckets])
+    const { entries, records } = await remote.scanWithKeys(range, limit, [...known, ...buckets], headsOnly)
     this.#assertBuckets(buckets, records.slice(known.length))
     const found = known.map((read, index) => this.#asAuthorized(mapKeyOf(read.key), read.known, records[index]))
     return { entries, records: found }
@@ -293,15 +295,19 @@ export class AuthorizedView implements Meta {
   async scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
     const { remote } = this.#meta
     if (remote !== undefined && this.#isReadOnly && reverse !== true)
-      return (await this.#scanWithKeys(remote, range, limit, [])).entries
+      return (await this.#scanWithKeys(remote, range, limit)).entries
     return this.#verified(this.#meta.scan(range, limit, reverse))
   }
 
   async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
     const { remote } = this.#meta
-    if (remote !== undefined && this.#isReadOnly)
-      return scanMapAll((await this.#scanWithKeys(remote, range, limit, [])).entries, make)
-    return this.#verified(this.#meta.scanMap(range, limit, make, verify))
+    if (remote === undefined || !this.#isReadOnly) return this.#verified(this.#meta.scanMap(range, limit, make, verify))
+    if (verify !== undefined) {
+      const { entries } = await this.#scanWithKeys(remote, range, limit, [], true)
+      const projected = scanMapHeads(entries, make, verify)
+      if (projected !== undefined) return projected
+    }
+    return scanMapAll((await this.#scanWithKeys(remote, range, limit)).entries, make)
   }
 
   commit(tx: Minitransaction): Promise<boolean> {

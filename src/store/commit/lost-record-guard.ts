@@ -56,8 +56,8 @@ export class LostRecordGuard implements Meta {
         assertPresent(reads, found)
         return found
       },
-      scanWithKeys: async (range, limit, reads) => {
-        const found = await remote.scanWithKeys(range, limit, reads)
+      scanWithKeys: async (range, limit, reads, headsOnly) => {
+        const found = await remote.scanWithKeys(range, limit, reads, headsOnly)
         const { entries } = found
         assertPresent(reads, found.records)
         if (this.#losses.isAny)
