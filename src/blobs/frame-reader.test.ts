@@ -104,7 +104,7 @@ test('after a read that went to a thread, threads read the rest ahead', async ()
   await chunks.return()
 })
 
-test('where a read is a round trip, several are in flight, and all have ended before the file is released', async () => {
+test('where a read is a round trip, several are in flight, and all end before the file is released', async () => {
   const { stored, location } = soloBlob(6 * CHUNK_BYTES, FRAME)
   const file = new FakeFile(stored, () => false, 3)
   const source = { open: async () => file, release: () => assert.equal(inFlight, 0) }
