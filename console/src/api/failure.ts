@@ -4,9 +4,12 @@ export class ApiFailure extends Error {
   readonly code: string
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
+  /** The condition of the request that was not met. */
+  readonly condition: string | undefined
 
   constructor(
-    fields: Pick<ApiFailure, 'status' | 'code' | 'message'> & { requestId?: string; retryAfterSeconds?: number },
+    fields: Pick<ApiFailure, 'status' | 'code' | 'message'> &
+      Partial<Pick<ApiFailure, 'requestId' | 'retryAfterSeconds' | 'condition'>>,
   ) {
     super(fields.message)
     this.name = 'ApiFailure'
@@ -14,6 +17,7 @@ export class ApiFailure extends Error {
     this.code = fields.code
     this.requestId = fields.requestId
     this.retryAfterSeconds = fields.retryAfterSeconds
+    this.condition = fields.condition
   }
 
   /** The same request may succeed later. */

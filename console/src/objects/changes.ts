@@ -1,6 +1,6 @@
-/** Changes of objects: delete, restore, copy, rename. */
+/** Deletes objects and versions; restores by deleting the marker. */
 import { type Entry, listObjects } from './listing.ts'
-import { childrenOf, escapeXml, rootOf, send, sendDocument, sendForXml, textIn } from './request.ts'
+import { childrenOf, escapeXml, rootOf, send, sendDocument, textIn } from './request.ts'
 
 const DELETE_MAX = 1000
 
@@ -53,46 +53,45 @@ async function deleteBatch(bucket: string, batch: readonly Doomed[]): Promise<Re
   }))
 }
 
-/** All keys that a selection of objects and folders stands for. */
-export async function keysBelow(
+export interface ListedObject {
+  readonly key: string
+  readonly size: number
+}
+
+interface Count {
+  readonly signal: AbortSignal
+  readonly onCount: (count: number) => void
+}
+
+/** All objects that a selection of objects and folders stands for. */
+export async function objectsBelow(
   bucket: string,
   entries: readonly Entry[],
-  { signal, onCount }: { signal: AbortSignal; onCount: (count: number) => void },
-): Promise<string[]> {
-  const keys = entries.filter(({ kind }) => kind === 'object').map(({ key }) => key)
+  { signal, onCount }: Count,
+): Promise<ListedObject[]> {
+  const found: ListedObject[] = []
+  const take = (listed: readonly Entry[]): void => {
+    for (const entry of listed) if (entry.kind === 'object') found.push({ key: entry.key, size: entry.size })
+  }
+  take(entries)
   for (const folder of entries.filter(({ kind }) => kind === 'folder')) {
     let after: string | undefined
     do {
       const page = await listObjects({ bucket, prefix: folder.key, deep: true, after, signal })
-      keys.push(...page.entries.map(({ key }) => key))
+      take(page.entries)
       after = page.next
-      onCount(keys.length)
+      onCount(found.length)
     } while (after !== undefined)
   }
-  onCount(keys.length)
-  return keys
+  onCount(found.length)
+  return found
 }
+
+export const keysBelow = async (bucket: string, entries: readonly Entry[], count: Count): Promise<string[]> =>
+  (await objectsBelow(bucket, entries, count)).map(({ key }) => key)
 
 export async function deleteVersion(bucket: string, { key, versionId }: Required<Doomed>): Promise<void> {
   await send({ method: 'DELETE', bucket, key, query: { versionId } })
-}
-
-export interface CopyOrder {
-  readonly from: { readonly bucket: string; readonly key: string; readonly versionId?: string }
-  readonly to: { readonly bucket: string; readonly key: string }
-}
-
-/** The server copies by reference, so the size does not matter. */
-export async function copyObject({ from, to }: CopyOrder): Promise<void> {
-  const version = from.versionId === undefined ? '' : `?versionId=${encodeURIComponent(from.versionId)}`
-  const source = `/${from.bucket}/${from.key.split('/').map(encodeURIComponent).join('/')}${version}`
-  await sendForXml({ method: 'PUT', ...to, headers: { 'x-amz-copy-source': source } })
-}
-
-/** The old name goes only after the new one is there. */
-export async function moveObject(order: CopyOrder): Promise<void> {
-  await copyObject(order)
-  await send({ method: 'DELETE', bucket: order.from.bucket, key: order.from.key })
 }
 
 /** Asks the listing: a browser reports the refusal of a plain request as an error of the page. */

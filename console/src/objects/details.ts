@@ -12,6 +12,9 @@ export interface ObjectDetails {
   readonly hold: boolean
   readonly retention: { readonly mode: string; readonly until: Date } | undefined
   readonly encryption: string | undefined
+  /** Headers that a copy must name, since it does not take them from its source. */
+  readonly carried: Readonly<Record<string, string>>
+  readonly tagCount: number
 }
 
 const SHOWN_HEADERS = [
@@ -24,6 +27,13 @@ const SHOWN_HEADERS = [
   'x-amz-website-redirect-location',
 ]
 const USER = 'x-amz-meta-'
+const CARRIED = [
+  'x-amz-storage-class',
+  'x-amz-website-redirect-location',
+  'x-amz-server-side-encryption',
+  'x-amz-server-side-encryption-aws-kms-key-id',
+  'x-amz-server-side-encryption-bucket-key-enabled',
+]
 
 /** Headers carry UTF-8, which a browser hands over as one character per byte. */
 const fromWire = (value: string): string => new TextDecoder().decode(Uint8Array.from(value, char => char.charCodeAt(0)))
@@ -34,7 +44,7 @@ export async function objectDetails(bucket: string, key: string, versionId?: str
   const until = headers.get('x-amz-object-lock-retain-until-date')
   return {
     size: Number(headers.get('content-length')),
-    contentType: headers.get('content-type') ?? 'application/octet-stream',
+    contentType: fromWire(headers.get('content-type') ?? 'application/octet-stream'),
     etag: headers.get('etag') ?? '',
     modifiedAt: new Date(headers.get('last-modified') ?? 0),
     versionId: headers.get('x-amz-version-id') ?? undefined,
@@ -47,8 +57,15 @@ export async function objectDetails(bucket: string, key: string, versionId?: str
     hold: headers.get('x-amz-object-lock-legal-hold') === 'ON',
     retention: mode === null || until === null ? undefined : { mode, until: new Date(until) },
     encryption: headers.get('x-amz-server-side-encryption') ?? undefined,
+    carried: Object.fromEntries(
+      [...headers].filter(([name]) => CARRIED.includes(name)).map(([name, value]) => [name, fromWire(value)]),
+    ),
+    tagCount: Number(headers.get('x-amz-tagging-count') ?? 0),
   }
 }
+
+export const isLocked = ({ hold, retention }: ObjectDetails): boolean =>
+  hold || (retention !== undefined && retention.until.getTime() > Date.now())
 
 export const versionQuery = (versionId: string | undefined): Record<string, string> =>
   versionId === undefined ? {} : { versionId }

@@ -18,8 +18,9 @@ export async function send(request: ObjectRequest, options: SendOptions = {}): P
     method,
     headers: { ...headers, ...options.headers },
     credentials: 'omit',
-    // The console shows the present state, not what the browser remembers of it.
-    cache: 'no-store',
+    // The console shows the present state, not what the browser remembers of it. With a write, the browser would send
+    // this as a header, which the server stores with the object.
+    ...(method === 'GET' || method === 'HEAD' ? { cache: 'no-store' as const } : {}),
     ...(options.body === undefined ? {} : { body: options.body }),
     ...(options.signal ? { signal: options.signal } : {}),
   }).catch((error: unknown) => {
@@ -59,7 +60,7 @@ export function objectFailure(status: number, text: string, headerId: string | u
   const code = textIn(root, 'Code') ?? CODES[status] ?? String(status)
   const requestId = textIn(root, 'RequestId') ?? headerId
   const message = textIn(root, 'Message') ?? texts.errors.withoutBody[code] ?? texts.errors.noDetails(status)
-  return new ApiFailure({ status, code, message, ...(requestId === undefined ? {} : { requestId }) })
+  return new ApiFailure({ status, code, message, requestId, condition: textIn(root, 'Condition') })
 }
 
 const parsed = (text: string): Element => new DOMParser().parseFromString(text, 'application/xml').documentElement

@@ -25,7 +25,7 @@ const ObjectPreview = lazy(() => import('./object-preview.tsx'))
 const ObjectHolds = lazy(() => import('../holds/object-holds.tsx'))
 const ObjectVersions = lazy(() => import('./object-versions.tsx'))
 const ShareDialog = lazy(() => import('./share-dialog.tsx'))
-const RenameDialog = lazy(() => import('./rename-dialog.tsx'))
+const RenameDialog = lazy(() => import('../copies/rename-dialog.tsx'))
 
 const t = texts.object
 

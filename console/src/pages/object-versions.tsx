@@ -3,8 +3,10 @@ import { Badge, Button, Checkbox, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { type Permission, usePermissions } from '../api/permissions.ts'
+import { copyObject } from '../copies/copy-object.ts'
 import { bytesText, exactTimeText } from '../format.ts'
-import { copyObject, deleteVersion } from '../objects/changes.ts'
+import { deleteVersion } from '../objects/changes.ts'
+import { objectDetails } from '../objects/details.ts'
 import { download } from '../objects/downloads.ts'
 import { type Version, versionsOfKey } from '../objects/listing.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
@@ -27,8 +29,10 @@ function useVersionActs(bucket: string) {
   return useMutation({
     mutationFn: async ({ act, version }: { act: VersionAct; version: Version }): Promise<string> => {
       const { key, versionId } = version
-      if (act === 'current') await copyObject({ from: { bucket, key, versionId }, to: { bucket, key } })
-      else await deleteVersion(bucket, { key, versionId })
+      if (act === 'current') {
+        const source = await objectDetails(bucket, key, versionId)
+        await copyObject({ from: { bucket, key, versionId }, to: { bucket, key }, source })
+      } else await deleteVersion(bucket, { key, versionId })
       return { current: t.madeCurrent, restore: t.restored, delete: t.deleted }[act]
     },
     onSuccess: async text => {

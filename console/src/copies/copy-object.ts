@@ -1,0 +1,36 @@
+/** Copies and moves an object by reference, with what a copy does not take from its source by itself. */
+import type { ObjectDetails } from '../objects/details.ts'
+import type { ObjectPlace } from '../objects/object-place.ts'
+import { send, sendForXml } from '../objects/request.ts'
+import { attributeHeaders, type CopyOrder, descriptionHeaders, sourceHeaders } from './copy-order.ts'
+import { copyInParts } from './multipart-copy.ts'
+
+/** The server refuses to copy more at once. */
+const COPY_BYTES_MAX = 5 * 2 ** 30
+
+export async function copyObject(order: CopyOrder): Promise<void> {
+  if (order.source.size > COPY_BYTES_MAX) return copyInParts(order)
+  const { to, described, isNew } = order
+  const headers = {
+    ...sourceHeaders(order),
+    ...attributeHeaders(order),
+    ...(described === undefined ? {} : { 'x-amz-metadata-directive': 'REPLACE', ...descriptionHeaders(described) }),
+    ...(isNew ? { 'if-none-match': '*' } : {}),
+  }
+  await sendForXml({ method: 'PUT', ...to, headers })
+}
+
+/** Deletes the source of a copy that is there, but not an object that replaced it meanwhile. */
+export async function deleteCopied({ bucket, key }: ObjectPlace, source: ObjectDetails): Promise<void> {
+  const headers = {
+    'if-match': source.etag,
+    'x-amz-if-match-last-modified-time': source.modifiedAt.toUTCString(),
+  }
+  await send({ method: 'DELETE', bucket, key, headers })
+}
+
+/** The old name goes only after the new one is there. */
+export async function moveObject(order: CopyOrder): Promise<void> {
+  await copyObject(order)
+  await deleteCopied(order.from, order.source)
+}
