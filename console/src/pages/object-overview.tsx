@@ -16,6 +16,7 @@ import { texts } from '../texts/texts.ts'
 import classes from './object-overview.module.css'
 
 const ObjectAccess = lazy(() => import('../access/object-access.tsx'))
+const DescribeDialog = lazy(() => import('../copies/describe-dialog.tsx'))
 const t = texts.object
 
 /** A row without a name and a value is one that was not filled in. */
@@ -90,11 +91,31 @@ function rowsOf(details: ObjectDetails): (readonly [string, string])[] {
   ]
 }
 
+/** An older version is changed by making it current first. */
+function MetadataSection({ place, details }: { readonly place: ObjectPlace; readonly details: ObjectDetails }) {
+  const { bucket, key, versionId } = place
+  const [isOpen, setOpen] = useState(false)
+  const { write } = usePermissions({ write: { action: 's3:PutObject', bucket, key } })
+  return (
+    <Stack gap="xs" align="flex-start">
+      <div className={classes.whole}>
+        <Facts title={t.metadata} rows={details.metadata} none={t.noMetadata} />
+      </div>
+      {versionId === undefined && (
+        <GuardedButton permission={write} variant="default" onClick={() => setOpen(true)}>
+          {t.editMetadata}
+        </GuardedButton>
+      )}
+      <Suspense>{isOpen && <DescribeDialog {...{ place, details }} close={() => setOpen(false)} />}</Suspense>
+    </Stack>
+  )
+}
+
 export function ObjectOverview({ place, details }: { readonly place: ObjectPlace; readonly details: ObjectDetails }) {
   return (
     <Stack>
       <Facts title={t.properties} rows={rowsOf(details)} />
-      <Facts title={t.metadata} rows={details.metadata} none={t.noMetadata} />
+      <MetadataSection place={place} details={details} />
       <TagsSection place={place} />
       <Suspense>
         <ObjectAccess place={place} />

@@ -1,20 +1,28 @@
-/** Tags as rows of a name and a value. */
+/** Tags, or other pairs, as rows of a name and a value. */
 import { ActionIcon, Button, Input, TextInput } from '@mantine/core'
 import { Icon } from '../parts/icons.tsx'
 import { rulesTexts } from '../texts/rules.ts'
 import type { TagPairs } from './lifecycle-document.ts'
 import classes from './rules.module.css'
 
-const t = rulesTexts.tags
+interface PairWords {
+  readonly name: string
+  readonly value: string
+  readonly nameOf: (index: number) => string
+  readonly valueOf: (index: number) => string
+  readonly add: string
+  readonly remove: (index: number) => string
+}
 
 interface TagRowsProps {
   readonly label: string
   readonly tags: TagPairs
   readonly change: (tags: TagPairs) => void
   readonly isDisabled: boolean
+  readonly words?: PairWords
 }
 
-export function TagRows({ label, tags, change, isDisabled }: TagRowsProps) {
+export function TagRows({ label, tags, change, isDisabled, words: t = rulesTexts.tags }: TagRowsProps) {
   const set = (index: number, pair: readonly [string, string]): void => change(tags.with(index, pair))
   return (
     <fieldset className={classes.group}>
