@@ -15,6 +15,7 @@ import { texts } from '../texts/texts.ts'
 import { type ChosenFile, droppedFiles } from '../uploads/dropped-files.ts'
 import { InterruptedUploads } from '../uploads/interrupted-uploads.tsx'
 import { uploadQueue } from '../uploads/upload-queue.ts'
+import { FolderMenu } from './folder-menu.tsx'
 import { FolderPath } from './folder-path.tsx'
 import { ObjectList } from './object-list.tsx'
 import classes from './objects-page.module.css'
@@ -116,6 +117,7 @@ export default function ObjectsPage(props: ObjectsPageProps) {
         >
           {isDeleted ? t.showCurrent : t.showDeleted}
         </Button>
+        {!isDeleted && prefix !== '' && <FolderMenu bucket={bucket} prefix={prefix} />}
         {!isDeleted && <UploadButton permission={permissions.write} onFiles={upload} />}
       </PageHead>
       <BucketTabs bucket={bucket} />

@@ -10,6 +10,7 @@ import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { notify, notifyError } from '../parts/notices.tsx'
 import { objectsText, texts } from '../texts/texts.ts'
+import { CopyButtons } from './copy-buttons.tsx'
 import { DeleteDialog } from './delete-dialog.tsx'
 import classes from './selection-bar.module.css'
 
@@ -130,6 +131,7 @@ export function SelectionBar({ place, chosen, clear }: SelectionBarProps) {
       ) : (
         <>
           <DownloadButton place={place} chosen={chosen} />
+          <CopyButtons {...{ place, chosen, clear }} />
           <HoldButton bucket={bucket} chosen={chosen} />
           <GuardedButton
             permission={remove}

@@ -1,7 +1,8 @@
-/** The frame around every page: header, navigation, uploads and notices. */
+/** The frame around every page: header, navigation, work in progress and notices. */
 import { ActionIcon, Button, Kbd, Menu, Text, useMantineColorScheme } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { signOut, useSession } from '../api/session.tsx'
+import { CopyPanel } from '../copies/copy-panel.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Notices } from '../parts/notices.tsx'
 import { Link, toBuckets, usePlace } from '../router.tsx'
@@ -117,7 +118,10 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <main id="content" className={classes.content} tabIndex={-1}>
         {children}
       </main>
-      <UploadPanel />
+      <div className={classes.work}>
+        <CopyPanel />
+        <UploadPanel />
+      </div>
       <Notices />
       <Suspense>{isPaletteOpen && <CommandPalette close={() => setPaletteOpen(false)} />}</Suspense>
     </div>

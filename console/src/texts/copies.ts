@@ -1,5 +1,6 @@
 /** Texts of copies: of one object with other headers, under another name, and of many. */
-import { counted } from './texts.ts'
+import { bytesText, countText } from '../format.ts'
+import { counted, objectsText } from './texts.ts'
 
 export const keptAclTexts = {
   otherOwner: (name: string) =>
@@ -29,6 +30,61 @@ export const renameTexts = {
   same: 'Choose another name or bucket.',
   renamed: (key: string) => `Renamed to ${key}.`,
   copied: (key: string) => `Copied to ${key}.`,
+} as const
+
+const VERBS = { copy: 'Copy', move: 'Move' } as const
+const DOING = { copy: 'Copying', move: 'Moving' } as const
+const DONE = { copy: 'copied', move: 'moved' } as const
+
+type Kind = keyof typeof VERBS
+
+export const copyManyTexts = {
+  open: { copy: 'Copy…', move: 'Move…' },
+  folderMenu: 'More actions on this folder',
+  openFolder: { copy: 'Copy this folder…', move: 'Move this folder…' },
+  title: (kind: Kind, count: number) => `${VERBS[kind]} ${counted(count, 'entry', 'entries')}`,
+  counting: (count: number) => `Counting: ${objectsText(count)} so far`,
+  nothing: 'There is nothing in it: the folders are empty.',
+  bucket: 'Bucket',
+  folder: 'Folder',
+  folderHint: 'With all folders above it. Empty for the top of the bucket.',
+  same: 'Choose another bucket or folder: they are there already.',
+  inside: 'A folder cannot go into itself.',
+  existing: 'Names that exist there already',
+  choices: { skip: 'Skip them', replace: 'Replace them', rename: 'Keep both: copies get a number in their name' },
+  replaced: {
+    on: 'The bucket keeps versions: what is replaced stays among them.',
+    off: 'The bucket keeps no versions: what is replaced is lost.',
+    suspended: 'Versioning is suspended in the bucket: versions from before stay, later ones are replaced.',
+    unknown: 'If the bucket keeps no versions, what is replaced is lost.',
+  },
+  withAcl: 'Copy the grants of their ACLs, too',
+  withAclHint: 'Otherwise only the owner of the copies has access by their ACLs.',
+  moving:
+    'Each object is deleted here once its copy is confirmed, unless it was changed meanwhile. Older versions stay ' +
+    'under the old names. Held and retained objects are not moved, but listed at the end.',
+  unseenLocks: (reason: string) =>
+    'You may not see holds and retention, so that held objects are moved as well; their held versions stay among ' +
+    `those of the old names. ${reason}`,
+  keepsAcl: 'The grants of ACLs are kept.',
+  losesAcl: (reason: string) => `The grants of ACLs cannot be kept; only the owner gets access. ${reason}`,
+  submit: (kind: Kind, count: number, bytes: number) => `${VERBS[kind]} ${objectsText(count)} (${bytesText(bytes)})`,
+  notMoved: 'It is held or retained. The hold would stay with the version under the old name. Copy it instead.',
+  panel: 'Copies and moves',
+  job: (kind: Kind, count: number, to: string) => `${DOING[kind]} ${objectsText(count)} to ${to}`,
+  ended: (kind: Kind, to: string) => `${DONE[kind] === 'copied' ? 'Copied' : 'Moved'} to ${to}`,
+  progress: (kind: Kind, done: number, all: number) => `${countText(done)} of ${countText(all)} ${DONE[kind]}`,
+  skipped: (count: number) => `${countText(count)} skipped`,
+  failed: (count: number) => `${countText(count)} failed`,
+  stopped: 'stopped',
+  stop: 'Stop',
+  goOn: 'Go on',
+  retry: 'Try the failed ones again',
+  remove: 'Remove from the list',
+  showFailures: 'Show the failures',
+  failuresTitle: (kind: Kind, count: number) => `${objectsText(count)} not ${DONE[kind]}`,
+  copiedOnly: 'The copy is there; only the old object could not be deleted.',
+  andMore: (count: number) => `and ${countText(count)} more`,
 } as const
 
 export const describeTexts = {

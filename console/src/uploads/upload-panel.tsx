@@ -1,9 +1,10 @@
 /** The uploads of this tab, above every page. */
 import { ActionIcon, Button, Paper, Progress, Text } from '@mantine/core'
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { lastPart, visibleText } from '../format.ts'
 import { Icon } from '../parts/icons.tsx'
 import { messageOf } from '../parts/problem.tsx'
+import { useLeaveWarning } from '../parts/use-leave-warning.ts'
 import { texts } from '../texts/texts.ts'
 import classes from './upload-panel.module.css'
 import { type Upload, uploadQueue } from './upload-queue.ts'
@@ -66,27 +67,16 @@ function UploadRow({ upload }: { readonly upload: Upload }) {
   )
 }
 
-/** Leaving the page would end the uploads, so the browser asks first. */
-function useLeaveWarning(): void {
-  useEffect(() => {
-    const warn = (event: BeforeUnloadEvent): void => {
-      if (uploadQueue.isBusy) event.preventDefault()
-    }
-    window.addEventListener('beforeunload', warn)
-    return () => window.removeEventListener('beforeunload', warn)
-  }, [])
-}
-
 export function UploadPanel() {
   const uploads = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
   const [isOpen, setOpen] = useState(true)
-  useLeaveWarning()
+  useLeaveWarning(uploadQueue)
   if (uploads.length === 0) return null
   const done = uploads.filter(({ state }) => state === 'done').length
   // Finished ones last: what needs attention is on top.
   const shown = [...uploads].sort((one, other) => Number(one.state === 'done') - Number(other.state === 'done'))
   return (
-    <Paper component="section" aria-label={t.title} className={classes.panel} withBorder shadow="md">
+    <Paper component="section" aria-label={t.title} withBorder shadow="md">
       <div className={classes.head}>
         <Text fw={600} size="sm" role="status" className={classes.what}>
           {t.summary(done, uploads.length)}

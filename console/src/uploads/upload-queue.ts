@@ -1,6 +1,7 @@
 /** Uploads of this tab. They go on while pages change, one or two files at a time. */
 import { ApiFailure } from '../api/failure.ts'
 import { whenPersonLeaves } from '../api/leaving.ts'
+import { ThrottledChanges } from '../parts/throttled-changes.ts'
 import { MULTIPART_BYTES_MIN, MultipartUpload } from './multipart.ts'
 import { pause, transfer } from './transfer.ts'
 
@@ -32,16 +33,12 @@ const isAbort = (error: unknown): boolean => error instanceof DOMException && er
 
 class UploadQueue {
   readonly #tasks = new Map<number, Task>()
-  readonly #listeners = new Set<() => void>()
+  readonly #changes = new ThrottledChanges()
   readonly #doneListeners = new Set<(bucket: string) => void>()
   #snapshot: readonly Upload[] = []
   #nextId = 1
-  #isNotifying = false
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
+  readonly subscribe = this.#changes.subscribe
 
   readonly snapshot = (): readonly Upload[] => this.#snapshot
 
@@ -167,15 +164,10 @@ class UploadQueue {
     this.#changed()
   }
 
-  /** Progress arrives more often than a screen can show it. */
   #changed(): void {
-    if (this.#isNotifying) return
-    this.#isNotifying = true
-    setTimeout(() => {
-      this.#isNotifying = false
+    this.#changes.changed(() => {
       this.#snapshot = [...this.#tasks.values()].map(({ view }) => view)
-      for (const listener of this.#listeners) listener()
-    }, 50)
+    })
   }
 }
 

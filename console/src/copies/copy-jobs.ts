@@ -1,0 +1,154 @@
+/** Copies and moves of this tab. They go on while pages change, until they are done or stopped. */
+import { ApiFailure } from '../api/failure.ts'
+import { whenPersonLeaves } from '../api/leaving.ts'
+import { messageOf } from '../parts/problem.tsx'
+import { ThrottledChanges } from '../parts/throttled-changes.ts'
+import { pause } from '../uploads/transfer.ts'
+import { type CopyPlan, type CopyTask, runTask } from './copy-plan.ts'
+
+export interface FailedCopy {
+  readonly task: CopyTask
+  readonly message: string
+  readonly requestId: string | undefined
+}
+
+export interface CopyJob {
+  readonly id: number
+  readonly plan: CopyPlan
+  readonly state: 'running' | 'stopped' | 'done'
+  readonly done: number
+  readonly doneBytes: number
+  readonly skipped: number
+  readonly failed: readonly FailedCopy[]
+}
+
+interface Work {
+  view: CopyJob
+  /** Tasks that were not begun, the next one last. */
+  readonly left: CopyTask[]
+  /** The list in the view, which grows without being copied. */
+  failed: FailedCopy[]
+  stop: AbortController
+}
+
+/** A browser opens six connections to a server; some are left for the rest of the page. */
+const AT_ONCE = 4
+const ATTEMPTS_MAX = 5
+const RETRY_MS = 500
+
+async function attempts(plan: CopyPlan, task: CopyTask, signal: AbortSignal): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runTask(plan, task)
+    } catch (error) {
+      const isTemporary = error instanceof ApiFailure && error.isTemporary
+      if (!isTemporary || attempt >= ATTEMPTS_MAX) throw error
+      await pause((error.retryAfterSeconds ?? 0) * 1000 || RETRY_MS * 2 ** attempt, signal)
+    }
+  }
+}
+
+class CopyJobs {
+  readonly #works = new Map<number, Work>()
+  readonly #changes = new ThrottledChanges()
+  readonly #endListeners = new Set<(job: CopyJob) => void>()
+  #snapshot: readonly CopyJob[] = []
+  #nextId = 1
+
+  readonly subscribe = this.#changes.subscribe
+  readonly snapshot = (): readonly CopyJob[] => this.#snapshot
+
+  /** Called whenever a job is done or has stopped. */
+  onEnd(listener: (job: CopyJob) => void): () => void {
+    this.#endListeners.add(listener)
+    return () => this.#endListeners.delete(listener)
+  }
+
+  get isBusy(): boolean {
+    return [...this.#works.values()].some(({ view }) => view.state === 'running')
+  }
+
+  start(plan: CopyPlan): void {
+    const id = this.#nextId++
+    const failed: FailedCopy[] = []
+    const view: CopyJob = { id, plan, state: 'running', done: 0, doneBytes: 0, skipped: 0, failed }
+    const left = plan.objects.map(({ key, size }): CopyTask => ({ key, size })).reverse()
+    const work: Work = { view, left, failed, stop: new AbortController() }
+    this.#works.set(id, work)
+    void this.#run(work)
+  }
+
+  /** Ends it after the objects that are on their way: no request is cut off, so that nothing is left half done. */
+  stop(id: number): void {
+    this.#works.get(id)?.stop.abort()
+  }
+
+  /** Goes on with what is left and tries again what failed. */
+  resume(id: number): void {
+    const work = this.#works.get(id)
+    if (work === undefined || work.view.state === 'running') return
+    for (const { task } of work.view.failed.toReversed()) work.left.push(task)
+    work.failed = []
+    work.stop = new AbortController()
+    this.#update(work, { failed: work.failed, state: 'running' })
+    void this.#run(work)
+  }
+
+  /** Takes a job that ended off the list. */
+  remove(id: number): void {
+    this.#works.delete(id)
+    this.#changed()
+  }
+
+  clear(): void {
+    for (const { stop } of this.#works.values()) stop.abort()
+    this.#works.clear()
+    this.#changed()
+  }
+
+  async #run(work: Work): Promise<void> {
+    this.#changed()
+    await Promise.all(Array.from({ length: AT_ONCE }, () => this.#runTasks(work)))
+    this.#update(work, { state: work.left.length === 0 ? 'done' : 'stopped' })
+    for (const listener of this.#endListeners) listener(work.view)
+  }
+
+  async #runTasks(work: Work): Promise<void> {
+    const { left, stop, view } = work
+    while (!stop.signal.aborted) {
+      const task = left.pop()
+      if (task === undefined) return
+      try {
+        const isDone = await attempts(view.plan, task, stop.signal)
+        const { done, doneBytes, skipped } = work.view
+        if (isDone) this.#update(work, { done: done + 1, doneBytes: doneBytes + task.size })
+        else this.#update(work, { skipped: skipped + 1 })
+      } catch (error) {
+        if (stop.signal.aborted && error instanceof DOMException) left.push(task)
+        else this.#failed(work, task, error)
+      }
+    }
+  }
+
+  #failed(work: Work, task: CopyTask, error: unknown): void {
+    const requestId = error instanceof ApiFailure ? error.requestId : undefined
+    work.failed.push({ task, message: messageOf(error), requestId })
+    this.#update(work, {})
+    // Without a session every further one would fail, too.
+    if (error instanceof ApiFailure && error.status === 401) work.stop.abort()
+  }
+
+  #update(work: Work, change: Partial<CopyJob>): void {
+    work.view = { ...work.view, ...change }
+    this.#changed()
+  }
+
+  #changed(): void {
+    this.#changes.changed(() => {
+      this.#snapshot = [...this.#works.values()].map(({ view }) => view)
+    })
+  }
+}
+
+export const copyJobs = new CopyJobs()
+whenPersonLeaves(() => copyJobs.clear())

@@ -1,0 +1,75 @@
+/** A copy or move of many objects, and what is done for one of them. */
+import { readAcl } from '../access/acl.ts'
+import { ApiFailure } from '../api/failure.ts'
+import type { ListedObject } from '../objects/changes.ts'
+import { isLocked, type ObjectDetails, objectDetails } from '../objects/details.ts'
+import { copyManyTexts as t } from '../texts/copies.ts'
+import { copyObject, deleteCopied } from './copy-object.ts'
+import type { CopyOrder } from './copy-order.ts'
+import { grantsToKeep } from './grant-headers.ts'
+import { numberedKey } from './numbered-key.ts'
+
+export type CopyKind = 'copy' | 'move'
+
+/** Leave it, replace it, or copy under another name. */
+export type Existing = 'skip' | 'replace' | 'rename'
+
+export interface FolderPlace {
+  readonly bucket: string
+  /** Ends with a slash, or is empty. */
+  readonly prefix: string
+}
+
+export interface CopyPlan {
+  readonly kind: CopyKind
+  /** The folder that names are taken from: what follows it in a key stays the same. */
+  readonly from: FolderPlace
+  readonly to: FolderPlace
+  readonly objects: readonly ListedObject[]
+  /** For names that exist there. */
+  readonly existing: Existing
+  readonly keepsAcl: boolean
+}
+
+/** One object of a plan. */
+export interface CopyTask extends ListedObject {
+  /** The state that was copied; a move that goes on after a failure only has to delete it. */
+  copied?: ObjectDetails
+}
+
+/** A held version cannot leave: a delete marker would hide it, and the copy would not be held. */
+class NotMoved extends Error {}
+
+const isInTheWay = (error: unknown): boolean => error instanceof ApiFailure && error.condition === 'If-None-Match'
+
+const NAMES_MAX = 100
+
+/** False where the name is taken and nothing was done. A key that stands for a folder gets no other name. */
+async function copyTo(key: string, order: Omit<CopyOrder, 'to'>, { to, existing }: CopyPlan): Promise<boolean> {
+  const names = existing === 'rename' && !key.endsWith('/') ? NAMES_MAX : 1
+  for (let number = 1; number <= names; number++) {
+    const target = { bucket: to.bucket, key: numberedKey(key, number) }
+    try {
+      await copyObject({ ...order, to: target, isNew: existing !== 'replace' })
+      return true
+    } catch (error) {
+      if (!isInTheWay(error)) throw error
+    }
+  }
+  return false
+}
+
+/** False where the name is taken and nothing was done. */
+export async function runTask(plan: CopyPlan, task: CopyTask): Promise<boolean> {
+  const from = { bucket: plan.from.bucket, key: task.key }
+  if (task.copied === undefined) {
+    const source = await objectDetails(from.bucket, from.key)
+    if (plan.kind === 'move' && isLocked(source)) throw new NotMoved(t.notMoved)
+    const grants = plan.keepsAcl ? grantsToKeep(await readAcl(from, new AbortController().signal)) : []
+    const key = plan.to.prefix + task.key.slice(plan.from.prefix.length)
+    if (!(await copyTo(key, { from, source, grants }, plan))) return false
+    task.copied = source
+  }
+  if (plan.kind === 'move') await deleteCopied(from, task.copied)
+  return true
+}
