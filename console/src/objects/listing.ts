@@ -87,7 +87,7 @@ export interface Version {
   readonly owner: string | undefined
 }
 
-interface VersionMark {
+export interface VersionMark {
   readonly key: string
   readonly versionId: string | undefined
 }
@@ -133,14 +133,32 @@ const versionOf = ({ name, content }: ListedElement): Version => ({
   owner: firstText(content, 'DisplayName') || firstText(content, 'ID'),
 })
 
-/** The versions of one key, newest first. They come first among those with the key as their prefix. */
+export interface KeyVersionsPage {
+  readonly versions: readonly Version[]
+  readonly next: VersionMark | undefined
+}
+
+/** Versions of one key, newest first. They come first among those with the key as their prefix. */
+export async function versionPageOfKey(
+  bucket: string,
+  key: string,
+  { after, signal }: { readonly after?: VersionMark | undefined; readonly signal?: AbortSignal | undefined } = {},
+): Promise<KeyVersionsPage> {
+  const page = await listVersions({ bucket, prefix: key, after, deep: true, signal })
+  return {
+    versions: page.versions.filter(version => version.key === key),
+    next: page.versions.at(-1)?.key === key ? page.next : undefined,
+  }
+}
+
+/** All of them. */
 export async function versionsOfKey(bucket: string, key: string, signal?: AbortSignal): Promise<Version[]> {
   const found: Version[] = []
   let after: VersionMark | undefined
   do {
-    const page = await listVersions({ bucket, prefix: key, after, deep: true, signal })
-    found.push(...page.versions.filter(version => version.key === key))
-    after = page.versions.at(-1)?.key === key ? page.next : undefined
+    const page = await versionPageOfKey(bucket, key, { after, signal })
+    found.push(...page.versions)
+    after = page.next
   } while (after !== undefined)
   return found
 }

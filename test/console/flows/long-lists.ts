@@ -1,4 +1,4 @@
-/** Held versions and ledger entries on many pages, and retention of many versions at once. */
+/** Held versions, versions of a key and ledger entries on many pages, and retention of many versions at once. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -92,5 +92,37 @@ test('many versions are retained, and the retention is lifted again', async () =
   await form.getByRole('button', { name: 'Close' }).last().click()
   await visit.page.getByText('Nothing that begins with "retained/" is held or retained.').waitFor()
   assert.deepEqual(await modes(), [undefined])
+  assertQuiet(visit.watched)
+})
+
+test('the versions of one key are read on while one scrolls, and only those in view exist', async () => {
+  const often = visit.world.client('often')
+  await often.requestOnce({ method: 'PUT' })
+  const versioned = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>'
+  await often.requestOnce({ method: 'PUT', query: { versioning: '' }, body: Buffer.from(versioned) })
+  await often.requestOnce({ method: 'PUT', key: 'log.txt', body: Buffer.from('the first') })
+  await putMany(
+    often,
+    Array.from({ length: 1500 }, () => 'log.txt'),
+  )
+  await putMany(often, ['log.txt.old'])
+  await open('/buckets/often/object?key=log.txt&tab=versions')
+  const timeline = visit.page.getByRole('group', { name: 'Timeline of versions' })
+  const items = visit.page.getByRole('list', { name: 'Versions, newest first' }).getByRole('listitem')
+  await visit.page.getByText('1,000 loaded').waitFor()
+  await until('the oldest version is in view', async () => {
+    await timeline.focus()
+    await visit.page.keyboard.press('End')
+    return items.getByText('9 B').isVisible()
+  })
+  await visit.page.getByText('1,501 versions').waitFor()
+  assert((await items.count()) < 60, 'only versions in view exist')
+  await items.last().getByRole('checkbox').check()
+  await timeline.focus()
+  await visit.page.keyboard.press('Home')
+  await items.first().getByText('Current').waitFor()
+  await items.first().getByRole('checkbox').check()
+  await button('Compare the two selected versions').click()
+  await visit.page.getByText('the first', { exact: true }).waitFor()
   assertQuiet(visit.watched)
 })
