@@ -50,19 +50,33 @@ interface ZipOrder {
   readonly keys: readonly string[]
   /** Left out of the names inside. */
   readonly prefix: string
-  readonly name: string
+  readonly target: ZipTarget
   readonly onProgress: (done: number) => void
 }
 
 /** A browser opens six connections to a server; some are left for the rest of the page. */
 const ASKED_AHEAD = 4
 
-type SavePicker = (options: { suggestedName: string }) => Promise<{ createWritable(): Promise<WritableStream> }>
+interface WritableFile {
+  createWritable(): Promise<WritableStream>
+}
+
+type SavePicker = (options: { suggestedName: string }) => Promise<WritableFile>
+
+export interface ZipTarget {
+  readonly name: string
+  /** Absent where the browser cannot write to files. */
+  readonly file: WritableFile | undefined
+}
+
+/** Call it first in answer to a click: browsers open the dialog for a file only shortly after one. */
+export async function chooseZipTarget(name: string): Promise<ZipTarget> {
+  const pick = (window as unknown as { showSaveFilePicker?: SavePicker }).showSaveFilePicker
+  return { name, file: pick === undefined ? undefined : await pick({ suggestedName: name }) }
+}
 
 /** Goes straight to a file where the browser can do that, and through its memory elsewhere. */
-export async function downloadZip({ bucket, keys, prefix, name, onProgress }: ZipOrder): Promise<void> {
-  const pick = (window as unknown as { showSaveFilePicker?: SavePicker }).showSaveFilePicker
-  const target = pick === undefined ? undefined : await pick({ suggestedName: name })
+export async function downloadZip({ bucket, keys, prefix, target, onProgress }: ZipOrder): Promise<void> {
   const { downloadZip: zip } = await import('client-zip')
   // The next few are asked for in advance: small objects take longer to ask for than to read.
   const asked = new Map<number, Promise<Response>>()
@@ -84,6 +98,6 @@ export async function downloadZip({ bucket, keys, prefix, name, onProgress }: Zi
     }
   }
   const stream = zip(files()).body!
-  if (target !== undefined) return stream.pipeTo(await target.createWritable())
-  saveAs(await new Response(stream).blob(), name)
+  if (target.file !== undefined) return stream.pipeTo(await target.file.createWritable())
+  saveAs(await new Response(stream).blob(), target.name)
 }

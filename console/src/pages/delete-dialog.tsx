@@ -46,7 +46,11 @@ function Names({ entries }: { readonly entries: readonly Entry[] }) {
   return (
     <List size="sm" role="list" className={classes.names}>
       {entries.slice(0, NAMES_SHOWN).map(({ key }) => (
-        <List.Item key={key}>{visibleText(lastPart(key))}</List.Item>
+        <List.Item key={key}>
+          <span className={classes.name} title={visibleText(key)}>
+            {visibleText(lastPart(key))}
+          </span>
+        </List.Item>
       ))}
       {entries.length > NAMES_SHOWN && <List.Item>{t.more(entries.length - NAMES_SHOWN)}</List.Item>}
     </List>

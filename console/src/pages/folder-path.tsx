@@ -24,7 +24,9 @@ export function FolderPath({ bucket, prefix }: FolderPathProps) {
         </li>
         {folders.map(folder => (
           <li key={folder.prefix}>
-            <Link href={toFolder(bucket, folder.prefix)}>{visibleText(folder.name) || '(empty)'}</Link>
+            <Link href={toFolder(bucket, folder.prefix)} title={visibleText(folder.name)}>
+              {visibleText(folder.name) || '(empty)'}
+            </Link>
           </li>
         ))}
       </ol>

@@ -85,6 +85,7 @@ function Linked({ place, kind }: { readonly place: ObjectPlace; readonly kind: s
 export default function ObjectPreview(props: { readonly place: ObjectPlace; readonly details: ObjectDetails }) {
   const { place, details } = props
   const kind = previewKind(details.contentType, place.key)
+  if (details.size === 0) return <Alert variant="outline">{t.empty}</Alert>
   if (kind === 'none') return <Alert variant="outline">{t.none}</Alert>
   return kind === 'text' ? <TextPreview {...props} /> : <Linked place={place} kind={kind} />
 }

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
 import { deleteAll, keysBelow } from '../objects/changes.ts'
-import { download, downloadZip } from '../objects/downloads.ts'
+import { chooseZipTarget, download, downloadZip } from '../objects/downloads.ts'
 import type { DeletedEntry, Entry } from '../objects/listing.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -60,8 +60,9 @@ function DownloadButton({ place: { bucket, prefix }, chosen }: Omit<SelectionBar
   const work = useMutation({
     mutationFn: async () => {
       if (isOne) return download({ bucket, key: first.key })
+      const target = await chooseZipTarget(`${bucket}.zip`)
       const keys = await keysBelow(bucket, chosen, { signal: new AbortController().signal, onCount: () => {} })
-      return downloadZip({ bucket, keys, prefix, name: `${bucket}.zip`, onProgress: setDone })
+      return downloadZip({ bucket, keys, prefix, target, onProgress: setDone })
     },
     onError: error => {
       const isDismissed = error instanceof DOMException && error.name === 'AbortError'

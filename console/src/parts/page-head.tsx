@@ -1,7 +1,7 @@
 /** The title of a page and what can be done on it. */
-import { Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { texts } from '../texts/texts.ts'
+import { ClampedTitle } from './clamped-title.tsx'
 import classes from './page-head.module.css'
 
 interface PageHeadProps {
@@ -18,9 +18,7 @@ export function PageHead({ title, above, children }: PageHeadProps) {
     <div className={classes.head}>
       <div className={classes.title}>
         {above}
-        <Title order={1} size="h2" className={classes.text}>
-          {title}
-        </Title>
+        <ClampedTitle title={title} />
       </div>
       <div className={classes.actions}>{children}</div>
     </div>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROOT } from '../../cli/program.ts'
-import { assertQuiet } from '../browser.ts'
+import { assertAccessible, assertQuiet, until } from '../browser.ts'
 import { openConsole } from '../visit.ts'
 import { putMany } from '../world.ts'
 
@@ -91,5 +91,52 @@ test('a rename is sent by the Enter key', async () => {
   await visit.page.keyboard.press('Enter')
   await visit.page.getByRole('heading', { name: 'entered.txt', level: 1 }).waitFor()
   assert.deepEqual(await keysBelow('entered'), ['entered.txt'])
+  assertQuiet(visit.watched)
+})
+
+test('an empty object says so in its preview', async () => {
+  await putMany(visit.world.client(BUCKET), ['empty.txt'], '')
+  await open(`/buckets/${BUCKET}/object?key=empty.txt&tab=preview`)
+  await visit.page.getByText('This object is empty').waitFor()
+  assertQuiet(visit.watched)
+})
+
+test('a long name leaves room on a phone, and can be read whole', async () => {
+  const name = 'long-'.repeat(180)
+  await putMany(visit.world.client(BUCKET), [`${name}/${name}`.slice(0, 1000)])
+  await visit.page.setViewportSize({ width: 360, height: 740 })
+  await open(`/buckets/${BUCKET}/object?key=${`${name}/${name}`.slice(0, 1000)}`)
+  const heading = visit.page.getByRole('heading', { level: 1 })
+  await visit.page.getByText('1 B (1 bytes)').waitFor()
+  await open(`/buckets/${BUCKET}?prefix=${name}%2F`)
+  await button('Show the whole name').waitFor()
+  const height = async (): Promise<number> => (await heading.boundingBox())!.height
+  assert((await height()) < 150, `${await height()} pixels`)
+  await assertAccessible(visit.page)
+  await button('Show the whole name').click()
+  await button('Show less of the name').waitFor()
+  assert((await height()) > 300, `${await height()} pixels`)
+  await button('Show less of the name').click()
+  await button('Show the whole name').waitFor()
+  await visit.page.setViewportSize({ width: 1280, height: 800 })
+  assertQuiet(visit.watched)
+})
+
+test('the file for a zip is asked for before the folder is listed', async () => {
+  await putMany(visit.world.client(BUCKET), ['zipped/a.txt', 'zipped/b.txt'])
+  await open(`/buckets/${BUCKET}`)
+  await visit.page.getByRole('checkbox', { name: 'Select zipped/' }).check()
+  await visit.page.evaluate(`window.showSaveFilePicker = async () => {
+    window.hasAsked = true
+    throw new DOMException('dismissed', 'AbortError')
+  }`)
+  const listings: string[] = []
+  visit.page.on('request', request => {
+    if (/list-type=2/.test(request.url())) listings.push(request.url())
+  })
+  await button('Download as zip').click()
+  await until(visit.page, 'window.hasAsked === true')
+  await visit.page.getByRole('button', { name: 'Download as zip', disabled: false }).waitFor()
+  assert.deepEqual(listings, [])
   assertQuiet(visit.watched)
 })
