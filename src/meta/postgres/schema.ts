@@ -66,6 +66,7 @@ export function statements(table: string): Statements {
       ORDER BY k ${reverse ? 'DESC' : 'ASC'} LIMIT $2`
   /** The client has the value of a record whose stamp is unchanged. */
   const valueUnlessKnown = 'CASE WHEN r.s = u.s THEN NULL ELSE r.v END'
+  const head = (value: string): string => `substr(${value}, 1, ${HEAD_BYTES})`
   const requested = (first: number): string =>
     `unnest($${first}::bytea[], $${first + 1}::bigint[]) WITH ORDINALITY AS u(k, s, i)`
   return {
@@ -79,7 +80,7 @@ export function statements(table: string): Statements {
     scan,
     // One statement has one snapshot.
     scanWithKeys: (hasEnd, headsOnly) =>
-      `(SELECT 0::bigint AS i, c.k, ${headsOnly ? `substr(c.v, 1, ${HEAD_BYTES})` : 'c.v'}, c.s FROM (${scan(hasEnd, false)}) AS c)
+      `(SELECT 0::bigint AS i, c.k, ${headsOnly ? head('c.v') : 'c.v'}, c.s FROM (${scan(hasEnd, false)}) AS c)
         UNION ALL
         (SELECT u.i, NULL, ${valueUnlessKnown}, r.s FROM ${requested(hasEnd ? 4 : 3)} JOIN ${t} AS r ON r.k = u.k)`,
   }
