@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
+import { fromPage, send, signIn } from '../admin/console-fixture.ts'
 import { BASE_HOST, Client, type Who } from '../http/server.ts'
 import { withFolder } from '../store/fixture.ts'
 import { serverUrl, withDatabase } from './server.ts'
@@ -25,11 +26,14 @@ const BUCKET = 'rolling'
 const CLIENTS = 4
 const TIMEOUT_MS = 300_000
 const PORTS = Array.from({ length: 12_000 }, (_, i) => 20_000 + i)
+const takenPorts = new Set<number>()
 
 /** Below 32768, where the kernel gives out no ports by itself. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = PORTS[Math.floor(Math.random() * PORTS.length)]!
+    if (takenPorts.has(port)) continue
+    takenPorts.add(port)
     const server = createServer().listen(port, '127.0.0.1')
     const isFree = await Promise.race([once(server, 'listening'), once(server, 'error')]).then(
       () => server.listening,
@@ -82,17 +86,45 @@ class Gateway {
   }
 }
 
+interface ProxyPorts {
+  readonly objects: number
+  readonly console: number
+  readonly status: number
+}
+
 /** The example configuration with the addresses of this test. */
-async function configuration(gateways: readonly Gateway[], port: number, statusPort: number): Promise<string> {
+async function configuration(gateways: readonly Gateway[], ports: ProxyPorts): Promise<string> {
   let text = await readFile(join(ROOT_FOLDER, 'deploy', 'cluster', 'haproxy.cfg'), 'utf8')
-  for (const [i, gateway] of gateways.entries()) {
-    const example = `10.0.0.1${i + 1}:9000 check port 9001`
+  const replace = (example: string, address: string): void => {
     assert.ok(text.includes(example), `the example has no ${example}`)
-    text = text.replace(example, `127.0.0.1:${gateway.port} check port ${gateway.consolePort}`)
+    text = text.replace(example, address)
   }
+  for (const [i, gateway] of gateways.entries()) {
+    const example = `10.0.0.1${i + 1}`
+    replace(`${example}:9000 check port 9001`, `127.0.0.1:${gateway.port} check port ${gateway.consolePort}`)
+    replace(`${example}:9001 check cookie`, `127.0.0.1:${gateway.consolePort} check cookie`)
+  }
+  replace('bind :9000', `bind 127.0.0.1:${ports.objects}`)
+  replace('bind 127.0.0.1:9001', `bind 127.0.0.1:${ports.console}`)
+  replace('bind 127.0.0.1:8404', `bind 127.0.0.1:${ports.status}`)
   return text
-    .replace('bind :9000', `bind 127.0.0.1:${port}`)
-    .replace('bind 127.0.0.1:8404', `bind 127.0.0.1:${statusPort}`)
+}
+
+/** Sessions are in the memory of one gateway: a browser must come back to it. */
+async function checkConsole(port: number): Promise<void> {
+  const signedIn = await signIn(port, ROOT)
+  assert.equal(signedIn.status, 201, signedIn.text)
+  const cookies = [signedIn.headers['set-cookie'] ?? []].flat().map(line => line.split(';')[0]!)
+  const headers = { cookie: cookies.join('; '), ...fromPage(port, String(signedIn.json().token)) }
+  for (let request = 0; request < 6; request++) {
+    assert.equal((await send(port, { path: '/v1/session', headers })).status, 200, `request ${request}`)
+  }
+  const elsewhere = { ...headers, cookie: cookies.filter(cookie => !cookie.startsWith('holdfast-gateway')).join('; ') }
+  const statuses = []
+  for (let request = 0; request < 3; request++) {
+    statuses.push((await send(port, { path: '/v1/session', headers: elsewhere })).status)
+  }
+  assert.ok(statuses.includes(401), `without the cookie of the proxy: ${statuses}`)
 }
 
 /** Waits until HAProxy sends requests to this gateway. */
@@ -179,24 +211,25 @@ test('a rolling restart behind HAProxy loses no request that a client repeats on
         const own = ['--data', join(folder, `gateway-${i}`), '--workers', '1', '--base-host', BASE_HOST]
         gateways.push(new Gateway([...own, ...shared], await freePort(), await freePort()))
       }
-      const [port, statusPort] = [await freePort(), await freePort()]
+      const ports = { objects: await freePort(), console: await freePort(), status: await freePort() }
       const file = join(folder, 'haproxy.cfg')
-      await writeFile(file, await configuration(gateways, port, statusPort))
+      await writeFile(file, await configuration(gateways, ports))
       const proxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
       const agent = new Agent({ keepAlive: true })
       try {
         for (const [i, gateway] of gateways.entries()) {
           await gateway.start()
-          await untilUp(proxy, statusPort, `gateway-${i + 1}`)
+          await untilUp(proxy, ports.status, `gateway-${i + 1}`)
         }
-        const load = new Load(new Client('s3', new ManualClock(Date.now()), port, agent))
+        await checkConsole(ports.console)
+        const load = new Load(new Client('s3', new ManualClock(Date.now()), ports.objects, agent))
         const running = Promise.all(Array.from({ length: CLIENTS }, (_, client) => load.run(client)))
         for (const [i, gateway] of gateways.entries()) {
           await load.progress(50)
           assert.equal(await gateway.stop(), 0)
           await load.progress(50)
           await gateway.start()
-          await untilUp(proxy, statusPort, `gateway-${i + 1}`)
+          await untilUp(proxy, ports.status, `gateway-${i + 1}`)
         }
         load.isOver = true
         await running
