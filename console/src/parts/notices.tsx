@@ -1,11 +1,11 @@
 /** Short messages about what was done, read aloud and gone after a while. */
-import { Code, Notification, Text } from '@mantine/core'
+import { Notification } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
-import { ApiFailure } from '../api/failure.ts'
 import { whenPersonLeaves } from '../api/leaving.ts'
 import { texts } from '../texts/texts.ts'
+import { failureText } from './failure-text.ts'
 import classes from './notices.module.css'
-import { messageOf } from './problem.tsx'
+import { RequestId } from './request-id.tsx'
 
 interface Notice {
   readonly id: number
@@ -36,10 +36,9 @@ export function notify(text: string): void {
 
 /** Stays until it was read. A failure of a request comes with what to do and what to quote. */
 export function notifyError(error: unknown): void {
-  const failure = error instanceof ApiFailure ? error : undefined
-  const hint = failure === undefined ? undefined : texts.errors.hints[failure.code]
-  const text = [messageOf(error), hint].filter(Boolean).join(' ')
-  change([...notices, { id: nextId++, text, isError: true, requestId: failure?.requestId }])
+  const { message, hint, requestId } = failureText(error)
+  const text = [message, hint].filter(Boolean).join(' ')
+  change([...notices, { id: nextId++, text, isError: true, requestId }])
 }
 
 function subscribe(listener: () => void): () => void {
@@ -60,11 +59,7 @@ export function Notices() {
           closeButtonProps={{ 'aria-label': texts.close }}
         >
           {text}
-          {requestId !== undefined && (
-            <Text size="xs">
-              {texts.errors.requestId} <Code>{requestId}</Code>
-            </Text>
-          )}
+          {requestId !== undefined && <RequestId id={requestId} />}
         </Notification>
       ))}
     </div>

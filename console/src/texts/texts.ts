@@ -47,6 +47,13 @@ export const texts = {
       BucketAlreadyOwnedByYou: 'You have a bucket of this name already.',
       PreconditionFailed: 'The object was changed meanwhile. Look at it again, then decide.',
       AccessControlListNotSupported: 'ACLs are off in that bucket. Copy the object without its grants instead.',
+      NoSuchUpload: 'It was aborted, by a person or by a lifecycle rule. Try again: the upload begins anew.',
+      KeyTooLongError: 'A name and its folders may have 1,024 bytes together. Shorten them, then try again.',
+      BadDigest: 'The bytes were changed on their way. Try again.',
+      'KMS.DisabledException': 'An administrator can enable the key again: area Server, page Encryption.',
+      'KMS.NotFoundException': 'The encryption of the bucket, under Rules, names a key that does not exist.',
+      InternalError: 'Try again. If it stays so, give the request below to an administrator, who finds it in the log.',
+      ServiceUnavailable: 'Try again in a moment.',
       InsufficientStorage: 'The disk of the server is full. Free space there, then try again.',
       TooManyRequests: 'Wait a little, then try again.',
       SlowDown: 'The server is busy. Try again in a moment.',
@@ -305,7 +312,9 @@ export const texts = {
   },
   uploads: {
     title: 'Uploads',
-    summary: (done: number, all: number) => `${countText(done)} of ${counted(all, 'file', 'files')} uploaded`,
+    summary: (done: number, all: number, failed: number) =>
+      `${countText(done)} of ${counted(all, 'file', 'files')} uploaded` +
+      (failed === 0 ? '' : `, ${countText(failed)} failed`),
     pause: (name: string) => `Pause ${name}`,
     resume: (name: string) => `Resume ${name}`,
     retry: (name: string) => `Retry ${name}`,
@@ -316,6 +325,9 @@ export const texts = {
     states: { waiting: 'Waiting', sending: 'Uploading', paused: 'Paused', done: 'Uploaded', failed: 'Failed' },
     of: (sent: number, all: number) => `${bytesText(sent)} of ${bytesText(all)}`,
     noConfirmation: 'The server did not confirm the upload. Try again.',
+    unreadable:
+      'The file cannot be read any more: it was moved, changed or deleted after it was chosen. Cancel this upload, ' +
+      'then choose the file again.',
     hide: 'Hide the list',
     show: 'Show the list',
     noFiles: 'There were no files in what you dropped.',

@@ -28,11 +28,21 @@ export async function transfer(request: ObjectRequest, body: Blob, options: Tran
       if (exchange.status < 300) resolve(exchange.getResponseHeader('etag') ?? '')
       else reject(objectFailure(exchange.status, exchange.responseText, requestId))
     }
-    exchange.onerror = () => reject(unreachable(texts.errors.objectApiUnreachable))
+    exchange.onerror = () => void failureOf(body).then(reject)
     exchange.onabort = () => reject(new DOMException('aborted', 'AbortError'))
     exchange.onloadend = () => signal.removeEventListener('abort', abort)
     exchange.send(body)
   })
+}
+
+/** A file that cannot be read fails as a lost connection does, but another try would not help. */
+async function failureOf(body: Blob): Promise<Error> {
+  try {
+    await body.slice(0, 1).arrayBuffer()
+    return unreachable(texts.errors.objectApiUnreachable)
+  } catch (error) {
+    return error as DOMException
+  }
 }
 
 /** Waits, or fails as soon as the signal is aborted. */

@@ -2,9 +2,10 @@
 import { ActionIcon, Button, Paper, Progress, Text } from '@mantine/core'
 import { useState, useSyncExternalStore } from 'react'
 import { lastPart, visibleText } from '../format.ts'
+import { failureText } from '../parts/failure-text.ts'
 import { Icon } from '../parts/icons.tsx'
-import { messageOf } from '../parts/problem.tsx'
 import { useLeaveWarning } from '../parts/use-leave-warning.ts'
+import { RequestId } from '../parts/request-id.tsx'
 import { texts } from '../texts/texts.ts'
 import classes from './upload-panel.module.css'
 import { type Upload, uploadQueue } from './upload-queue.ts'
@@ -41,6 +42,20 @@ function UploadActions({ id, state }: Upload, name: string) {
   )
 }
 
+/** Why an upload failed, what to do about it, and what to quote. */
+function UploadFailure({ error }: { readonly error: unknown }) {
+  const { message, hint, requestId } = failureText(error)
+  return (
+    <>
+      <Text size="xs" c="var(--mantine-color-error)" className={classes.reason}>
+        {t.states.failed} · {message}
+      </Text>
+      {hint !== undefined && <Text size="xs">{hint}</Text>}
+      {requestId !== undefined && <RequestId id={requestId} />}
+    </>
+  )
+}
+
 function UploadRow({ upload }: { readonly upload: Upload }) {
   const { key, size, sentBytes, state, error } = upload
   const name = visibleText(lastPart(key))
@@ -58,9 +73,13 @@ function UploadRow({ upload }: { readonly upload: Upload }) {
             aria-label={t.progress(name)}
           />
         </Progress.Root>
-        <Text size="xs" c={state === 'failed' ? 'var(--mantine-color-error)' : 'dimmed'}>
-          {t.states[state]} · {state === 'failed' ? messageOf(error) : t.of(sentBytes, size)}
-        </Text>
+        {state === 'failed' ? (
+          <UploadFailure error={error} />
+        ) : (
+          <Text size="xs" c="dimmed">
+            {t.states[state]} · {t.of(sentBytes, size)}
+          </Text>
+        )}
       </div>
       {UploadActions(upload, name)}
     </li>
@@ -73,13 +92,14 @@ export function UploadPanel() {
   useLeaveWarning(uploadQueue)
   if (uploads.length === 0) return null
   const done = uploads.filter(({ state }) => state === 'done').length
+  const failed = uploads.filter(({ state }) => state === 'failed').length
   // Finished ones last: what needs attention is on top.
   const shown = [...uploads].sort((one, other) => Number(one.state === 'done') - Number(other.state === 'done'))
   return (
     <Paper component="section" aria-label={t.title} withBorder shadow="md">
       <div className={classes.head}>
         <Text fw={600} size="sm" role="status" className={classes.what}>
-          {t.summary(done, uploads.length)}
+          {t.summary(done, uploads.length, failed)}
         </Text>
         {done > 0 && (
           <Button size="compact-xs" variant="default" onClick={() => uploadQueue.clearDone()}>

@@ -2,6 +2,7 @@
 import { ApiFailure } from '../api/failure.ts'
 import { whenPersonLeaves } from '../api/leaving.ts'
 import { ThrottledChanges } from '../parts/throttled-changes.ts'
+import { texts } from '../texts/texts.ts'
 import { MULTIPART_BYTES_MIN, MultipartUpload } from './multipart.ts'
 import { pause, transfer } from './transfer.ts'
 
@@ -30,6 +31,12 @@ const RETRY_MS = 500
 const RETRY_MS_MAX = 15_000
 
 const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'
+
+/** Files stay on the disk of the person, who may change them before they were read. */
+const UNREADABLE: readonly string[] = ['NotFoundError', 'NotReadableError']
+
+const explained = (error: unknown): unknown =>
+  error instanceof DOMException && UNREADABLE.includes(error.name) ? new Error(texts.uploads.unreadable) : error
 
 class UploadQueue {
   readonly #tasks = new Map<number, Task>()
@@ -125,7 +132,7 @@ class UploadQueue {
       for (const listener of this.#doneListeners) listener(task.view.bucket)
     } catch (error) {
       // A pause has set the state already, and a resumed task belongs to its new run.
-      if (!isAbort(error) && !signal.aborted) this.#update(task, { state: 'failed', error })
+      if (!isAbort(error) && !signal.aborted) this.#update(task, { state: 'failed', error: explained(error) })
     }
   }
 

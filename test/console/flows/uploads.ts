@@ -1,7 +1,7 @@
 /** Uploads that are dropped, interrupted and previewed. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Request } from 'playwright-core'
@@ -91,6 +91,43 @@ test('a lost connection is retried, and the object arrives whole', async () => {
   await button('Clear finished').click()
   assertQuiet(visit.watched, /net::ERR_/)
 })
+
+test('an upload that failed says why, what to do, and under which id the server logged it', async () => {
+  const prefix = `${'long'.repeat(255)}/`
+  await open(`/buckets/${BUCKET}?prefix=${encodeURIComponent(prefix)}`)
+  const refusal = visit.page.waitForResponse(response => response.request().method() === 'PUT')
+  await choose(fileOf('too-long.txt', Buffer.from('too long')))
+  await visit.page.getByText('0 of 1 file uploaded, 1 failed').waitFor()
+  const panel = visit.page.getByRole('region', { name: 'Uploads' })
+  await panel.getByText('Failed · Your key is too long').waitFor()
+  await panel.getByText('Shorten them, then try again.').waitFor()
+  const requestId = (await refusal).headers()['x-amz-request-id']!
+  assert(requestId.length > 0)
+  await panel.getByText(requestId).waitFor()
+  await showPage(visit.page, 'upload-failed')
+  await button('Cancel too-long.txt').click()
+  assertQuiet(visit.watched, /400/)
+})
+
+for (const [size, name] of [[5, 'small'] as const, [20 * MEGABYTE, 'large'] as const]) {
+  test(`a ${name} file that is gone before it was read is named as the reason, and not tried again`, async () => {
+    await open(`/buckets/${BUCKET}`)
+    const path = fileOf(`gone-${name}.bin`, randomBytes(size))
+    const presigning = '**/v1/session/presign'
+    let goOn = (): void => {}
+    const isChosen = new Promise<void>(resolve => {
+      goOn = resolve
+    })
+    await visit.page.route(presigning, route => isChosen.then(() => route.continue()))
+    await choose(path)
+    rmSync(path)
+    goOn()
+    await visit.page.getByText(/^Failed · The file cannot be read any more/).waitFor()
+    await visit.page.unroute(presigning)
+    await button(`Cancel gone-${name}.bin`).click()
+    assertQuiet(visit.watched, /net::ERR_/)
+  })
+}
 
 const partNumberOf = (url: string): string | null => new URL(url).searchParams.get('partNumber')
 
