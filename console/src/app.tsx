@@ -2,7 +2,9 @@
 import { Center } from '@mantine/core'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { sessionToken, whenAnotherTabSigns, whenSessionEnds } from './api/client.ts'
-import { forgetSession, useSessionQuery } from './api/session.tsx'
+import { endSession, followOtherTab, useSessionQuery } from './api/session.tsx'
+import { useSuspension } from './api/suspension.ts'
+import { SignInCover } from './pages/sign-in-cover.tsx'
 import { SignInPage } from './pages/sign-in-page.tsx'
 import { Problem } from './parts/problem.tsx'
 import { Waiting } from './parts/waiting.tsx'
@@ -22,12 +24,13 @@ function SignInFirst({ hasEnded }: { readonly hasEnded: boolean }) {
 export function App() {
   const { data: session, error, isPending, refetch } = useSessionQuery()
   const [hasEnded, setEnded] = useState(false)
+  const isSuspended = useSuspension()
   useEffect(() => {
     whenSessionEnds(() => {
       setEnded(true)
-      forgetSession()
+      endSession()
     })
-    return whenAnotherTabSigns(() => window.location.reload())
+    return whenAnotherTabSigns(isIn => void followOtherTab(isIn))
   }, [])
   if (isPending) return <Waiting />
   if (error !== null && session === undefined) {
@@ -39,8 +42,11 @@ export function App() {
   }
   if (session === null || session === undefined) return <SignInFirst hasEnded={hasEnded} />
   return (
-    <Suspense fallback={<Waiting />}>
-      <SignedIn session={session} />
-    </Suspense>
+    <>
+      <Suspense fallback={<Waiting />}>
+        <SignedIn session={session} />
+      </Suspense>
+      {isSuspended && <SignInCover session={session} />}
+    </>
   )
 }

@@ -1,7 +1,7 @@
 /** Everything behind the sign-in form. Chooses the page for an address; pages are loaded when they are first opened. */
 import { Button } from '@mantine/core'
 import { lazy, type ReactNode, Suspense } from 'react'
-import { type Session, SessionProvider } from './api/session.tsx'
+import { type Session, SessionProvider, useSessionCheck } from './api/session.tsx'
 import { visibleText } from './format.ts'
 import { EmptyState } from './parts/empty-state.tsx'
 import { Waiting } from './parts/waiting.tsx'
@@ -84,6 +84,7 @@ function Page() {
 }
 
 export default function SignedIn({ session }: { readonly session: Session }) {
+  useSessionCheck()
   return (
     <SessionProvider value={session}>
       <Shell>

@@ -2,6 +2,7 @@
 import { texts } from '../texts/texts.ts'
 import { ADMIN_API, type AdminApi } from './admin-api.ts'
 import { ApiFailure, unreachable } from './failure.ts'
+import { suspension } from './suspension.ts'
 
 /** Sent with every request: a page of another origin cannot add it, and a cookie alone is refused. */
 const TOKEN_HEADER = 'x-holdfast-console'
@@ -16,9 +17,9 @@ export const sessionToken = {
 }
 
 /** All tabs share the session: one that signs in or out changes whose pages the others show. */
-export function whenAnotherTabSigns(listener: () => void): () => void {
-  const changed = ({ key }: StorageEvent): void => {
-    if (key === TOKEN_KEY || key === null) listener()
+export function whenAnotherTabSigns(listener: (isIn: boolean) => void): () => void {
+  const changed = ({ key, newValue }: StorageEvent): void => {
+    if (key === TOKEN_KEY || key === null) listener(newValue !== null)
   }
   window.addEventListener('storage', changed)
   return () => window.removeEventListener('storage', changed)
@@ -31,6 +32,18 @@ export function whenSessionEnds(listener: () => void): void {
   onSessionEnd = listener
 }
 
+/** Routes that lead to a session or tell whether there is one. */
+const BEGINNINGS: ReadonlySet<keyof AdminApi> = new Set([
+  'BeginOidcSignIn',
+  'FinishOidcSignIn',
+  'GetSession',
+  'GetSignInOptions',
+  'SignIn',
+])
+
+const ended = (): ApiFailure =>
+  new ApiFailure({ status: 401, code: 'Unauthenticated', message: texts.errors.sessionEnded })
+
 interface CallOptions {
   readonly signal?: AbortSignal
   readonly isTimer?: boolean
@@ -41,11 +54,13 @@ export async function call<N extends keyof AdminApi>(
   input: AdminApi[N]['input'],
   options: CallOptions = {},
 ): Promise<AdminApi[N]['output']> {
+  if (suspension.isOn() && !BEGINNINGS.has(name)) throw ended()
   const { target, body } = requestOf(name, input)
+  const token = sessionToken.get()
   const response = await fetch(target, {
     method: ADMIN_API[name].method,
     headers: {
-      [TOKEN_HEADER]: sessionToken.get() ?? 'sign-in',
+      [TOKEN_HEADER]: token ?? 'sign-in',
       ...(options.isTimer ? { [IDLE_HEADER]: '1' } : {}),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
@@ -57,7 +72,8 @@ export async function call<N extends keyof AdminApi>(
   })
   if (!response.ok) {
     const failure = await failureOf(response)
-    if (failure.status === 401) onSessionEnd()
+    // A late answer to a request of an earlier session says nothing about the present one.
+    if (failure.status === 401 && sessionToken.get() === token) onSessionEnd()
     throw failure
   }
   return (response.status === 204 ? undefined : await response.json()) as AdminApi[N]['output']

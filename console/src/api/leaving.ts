@@ -1,5 +1,6 @@
-/** Parts that remember what a person did forget it here, so that the next person in this tab does not see it. */
+/** Parts that remember what a person did forget it when another one comes, and go on when the same one is back. */
 const forgets = new Set<() => void>()
+const goesOn = new Set<() => void>()
 
 export function whenPersonLeaves(forget: () => void): void {
   forgets.add(forget)
@@ -7,4 +8,13 @@ export function whenPersonLeaves(forget: () => void): void {
 
 export function personLeaves(): void {
   for (const forget of forgets) forget()
+}
+
+/** The session had ended, and the same person signed in again. */
+export function whenPersonReturns(goOn: () => void): void {
+  goesOn.add(goOn)
+}
+
+export function personReturns(): void {
+  for (const goOn of goesOn) goOn()
 }

@@ -2,11 +2,13 @@
 import { notifyManager, QueryClient, useQuery } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
 import { navigate } from '../router.tsx'
+import { texts } from '../texts/texts.ts'
 import { rememberedUploads } from '../uploads/remembered-uploads.ts'
 import type { AdminApi } from './admin-api.ts'
 import { call, sessionToken } from './client.ts'
 import { ApiFailure } from './failure.ts'
-import { personLeaves } from './leaving.ts'
+import { personLeaves, personReturns } from './leaving.ts'
+import { suspension } from './suspension.ts'
 
 export type Session = AdminApi['GetSession']['output']
 
@@ -15,8 +17,11 @@ const SESSION_KEY = ['session'] as const
 const RETURN_PATH = '/sign-in/return'
 const WANTED_KEY = 'holdfast-wanted-page'
 
-const isWorthRetrying = (count: number, error: unknown): boolean =>
-  count < 2 && error instanceof ApiFailure && error.isTemporary && error.status !== 429
+/** Without a session a query waits for the next one, see `suspension.ts`. */
+function isWorthRetrying(count: number, error: unknown): boolean {
+  if (!(error instanceof ApiFailure)) return false
+  return error.status === 401 || (count < 2 && error.isTemporary && error.status !== 429)
+}
 
 // A button shows that its work has begun before a second click can arrive.
 notifyManager.setScheduler(queueMicrotask)
@@ -30,12 +35,13 @@ export const queryClient = new QueryClient({
 // Nothing could fetch a draft again.
 queryClient.setQueryDefaults(['rule-draft'], { gcTime: Number.POSITIVE_INFINITY })
 
-let lastPerson: string | undefined
+const personOf = ({ account, user, person }: Session): string => JSON.stringify([account.accountId, user, person])
 
 /** A session that ended by itself leaves its work to the same person, and to nobody else. */
+let lastPerson: string | undefined
+
 function begin(session: Session): Session {
-  const { account, user, person } = session
-  const current = JSON.stringify([account.accountId, user, person])
+  const current = personOf(session)
   if (lastPerson !== undefined && lastPerson !== current) personLeaves()
   lastPerson = current
   return session
@@ -55,21 +61,80 @@ export function useSessionQuery() {
       }
     },
     staleTime: Number.POSITIVE_INFINITY,
+    networkMode: 'always',
+    refetchOnReconnect: false,
   })
 }
 
-export async function signIn(accessKey: string, secretKey: string): Promise<void> {
-  sessionToken.clear()
-  const { token, ...session } = await call('SignIn', { accessKey, secretKey })
-  sessionToken.set(token)
-  queryClient.setQueryData<Session | null>(SESSION_KEY, begin(session))
+const CHECK_MS = 60_000
+
+/** Most pages send nothing by themselves: their session would end unseen, and what they show would stay in view. */
+export function useSessionCheck(): void {
+  useQuery({
+    queryKey: ['session-check'],
+    queryFn: async () => {
+      await call('GetSession', {}, { isTimer: true })
+      return null
+    },
+    initialData: null,
+    staleTime: CHECK_MS,
+    refetchInterval: CHECK_MS,
+    refetchIntervalInBackground: true,
+    refetchOnWindowFocus: 'always',
+  })
 }
 
-/** Leaves the page for the issuer of OpenID Connect, which sends the browser back to `RETURN_PATH`. */
+const presentSession = (): Session | null | undefined => queryClient.getQueryData<Session | null>(SESSION_KEY)
+
+/** Covers the pages, if there are any. */
+export function endSession(): void {
+  if (presentSession()) suspension.begin()
+}
+
+/** Goes on with the pages behind the cover, or drops everything that another person left there. */
+function enter(session: Session): void {
+  if (suspension.isOn() && personOf(session) !== lastPerson) {
+    personLeaves()
+    window.location.reload()
+    return
+  }
+  queryClient.setQueryData<Session | null>(SESSION_KEY, begin(session))
+  if (!suspension.isOn()) return
+  suspension.end()
+  personReturns()
+  void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
+}
+
+/** Another tab signed in or out. */
+export async function followOtherTab(isIn: boolean): Promise<void> {
+  const isOpen = isIn && Boolean(presentSession())
+  const session = isOpen ? await call('GetSession', {}).catch(() => undefined) : undefined
+  if (session === undefined || personOf(session) !== lastPerson) window.location.reload()
+  else enter(session)
+}
+
+export async function signIn(accessKey: string, secretKey: string): Promise<void> {
+  const { token, ...session } = await call('SignIn', { accessKey, secretKey })
+  sessionToken.set(token)
+  enter(session)
+}
+
+/**
+ * Leaves the page for the issuer of OpenID Connect, which sends the browser back to `RETURN_PATH`. A page behind the
+ * cover stays: the issuer gets a tab of its own, and this one hears of the session that begins there.
+ */
 export async function beginOidcSignIn(): Promise<void> {
-  const { url } = await call('BeginOidcSignIn', {})
-  window.sessionStorage.setItem(WANTED_KEY, window.location.pathname + window.location.search)
-  window.location.assign(url)
+  // A browser allows it only at once after the click.
+  const tab = suspension.isOn() ? window.open('about:blank') : window
+  if (tab === null) throw new Error(texts.signIn.noTab)
+  try {
+    const { url } = await call('BeginOidcSignIn', {})
+    tab.sessionStorage.setItem(WANTED_KEY, window.location.pathname + window.location.search)
+    tab.location.assign(url)
+  } catch (error) {
+    if (tab !== window) tab.close()
+    throw error
+  }
 }
 
 /** The code and state in the issuer's redirect back to the console; undefined on every other page. */
@@ -85,24 +150,19 @@ export async function finishOidcSignIn(returned: { readonly code: string; readon
   window.sessionStorage.removeItem(WANTED_KEY)
   // Only a path of this origin is a page of the console.
   navigate(/^\/(?!\/)/.test(wanted) && !wanted.startsWith(RETURN_PATH) ? wanted : '/', { replace: true })
-  sessionToken.clear()
   const { token, ...session } = await call('FinishOidcSignIn', returned)
   sessionToken.set(token)
-  queryClient.setQueryData<Session | null>(SESSION_KEY, begin(session))
+  enter(session)
 }
 
 /** Nothing that the last person saw stays in memory. */
-export function forgetSession(): void {
-  sessionToken.clear()
-  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
-  queryClient.setQueryData<Session | null>(SESSION_KEY, null)
-}
-
 export async function signOut(): Promise<void> {
   await call('SignOut', {}).catch(() => {})
   rememberedUploads.clear()
   personLeaves()
-  forgetSession()
+  sessionToken.clear()
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
+  queryClient.setQueryData<Session | null>(SESSION_KEY, null)
 }
 
 const SessionContext = createContext<Session | undefined>(undefined)

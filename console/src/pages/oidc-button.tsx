@@ -1,9 +1,10 @@
 /** Signing in with OpenID Connect, where the server has an issuer for it. */
-import { Alert, Button, Divider } from '@mantine/core'
+import { Alert, Button, Divider, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { call } from '../api/client.ts'
 import { beginOidcSignIn, finishOidcSignIn, returnedFromIssuer } from '../api/session.tsx'
+import { useSuspension } from '../api/suspension.ts'
 import { visibleText } from '../format.ts'
 import { Problem } from '../parts/problem.tsx'
 import { texts } from '../texts/texts.ts'
@@ -11,9 +12,14 @@ import { texts } from '../texts/texts.ts'
 const t = texts.signIn
 
 export function OidcButton() {
-  const { data } = useQuery({ queryKey: ['sign-in-options'], queryFn: () => call('GetSignInOptions', {}) })
-  const begin = useMutation({ mutationFn: beginOidcSignIn })
-  const finish = useMutation({ mutationFn: finishOidcSignIn })
+  const { data } = useQuery({
+    queryKey: ['sign-in-options'],
+    queryFn: () => call('GetSignInOptions', {}),
+    networkMode: 'always',
+  })
+  const isCover = useSuspension()
+  const begin = useMutation({ mutationFn: beginOidcSignIn, networkMode: 'always' })
+  const finish = useMutation({ mutationFn: finishOidcSignIn, networkMode: 'always' })
   const { mutate } = finish
   const isTaken = useRef(false)
   useEffect(() => {
@@ -36,6 +42,7 @@ export function OidcButton() {
       <Button variant="default" loading={begin.isPending || finish.isPending} onClick={() => begin.mutate()}>
         {t.oidc(visibleText(data.oidc.name))}
       </Button>
+      {isCover && <Text size="sm">{t.newTab}</Text>}
     </>
   )
 }

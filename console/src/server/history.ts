@@ -4,6 +4,8 @@
  */
 import { useEffect, useSyncExternalStore } from 'react'
 import { call, sessionToken } from '../api/client.ts'
+import { whenPersonReturns } from '../api/leaving.ts'
+import { suspension } from '../api/suspension.ts'
 import type { Reading } from './counters.ts'
 import { type Point, pointOf } from './points.ts'
 
@@ -70,7 +72,7 @@ async function read(): Promise<void> {
 async function goOn(): Promise<void> {
   timer = undefined
   if (sessionToken.get() !== token) return stop()
-  if (document.visibilityState === 'visible') await read()
+  if (document.visibilityState === 'visible' && !suspension.isOn()) await read()
   // A tab that is not seen is idle; the next reading covers the time until then.
   if (token !== undefined && timer === undefined) timer = setTimeout(() => void goOn(), INTERVAL_MS)
 }
@@ -88,6 +90,11 @@ function start(): void {
   token = sessionToken.get()
   void goOn()
 }
+
+whenPersonReturns(() => {
+  if (token !== undefined) token = sessionToken.get()
+  else if (listeners.size > 0) start()
+})
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)

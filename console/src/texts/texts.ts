@@ -37,6 +37,7 @@ export const texts = {
       AccessDenied: 'Access denied.',
       NoSuchKey: 'There is no such object.',
     } as Readonly<Record<string, string>>,
+    sessionEnded: 'Your session had ended, and nothing was sent.',
     noDetails: (status: number) => `The server answered with status ${status} and no explanation.`,
     hints: {
       AccessDenied: 'Your policies do not allow this. "Who may do what" in the area Access tells why.',
@@ -47,6 +48,7 @@ export const texts = {
       BucketAlreadyOwnedByYou: 'You have a bucket of this name already.',
       PreconditionFailed: 'The object was changed meanwhile. Look at it again, then decide.',
       AccessControlListNotSupported: 'ACLs are off in that bucket. Copy the object without its grants instead.',
+      Unauthenticated: 'You are signed in again: try again.',
       NoSuchUpload: 'It was aborted, by a person or by a lifecycle rule. Try again: the upload begins anew.',
       KeyTooLongError: 'A name and its folders may have 1,024 bytes together. Shorten them, then try again.',
       BadDigest: 'The bytes were changed on their way. Try again.',
@@ -72,6 +74,12 @@ export const texts = {
     refused: 'The access key or the secret key is wrong, or the key is disabled.',
     wait: (seconds: number) => `Too many failed attempts from this address. Try again in ${seconds} seconds.`,
     ended: 'Your session has ended. Sign in again to go on where you were.',
+    coverTitle: 'Your session has ended',
+    cover: (name: string) =>
+      `Sign in again as ${name} to go on: the page behind this cover is kept with everything that was typed and ` +
+      'selected. It is dropped when somebody else signs in.',
+    newTab: 'Opens in a new tab. Come back to this one afterwards.',
+    noTab: 'The browser did not allow a new tab. Allow this page to open one, then try again.',
   },
   shell: {
     navigation: 'Main',

@@ -1,6 +1,6 @@
 /** Uploads of this tab. They go on while pages change, one or two files at a time. */
 import { ApiFailure } from '../api/failure.ts'
-import { whenPersonLeaves } from '../api/leaving.ts'
+import { whenPersonLeaves, whenPersonReturns } from '../api/leaving.ts'
 import { ThrottledChanges } from '../parts/throttled-changes.ts'
 import { texts } from '../texts/texts.ts'
 import { MULTIPART_BYTES_MIN, MultipartUpload } from './multipart.ts'
@@ -85,6 +85,13 @@ class UploadQueue {
     task.stop = new AbortController()
     this.#update(task, { state: 'waiting', error: undefined })
     this.#startNext()
+  }
+
+  /** Goes on with what failed because the session had ended. */
+  resumeEnded(): void {
+    for (const [id, { view }] of this.#tasks) {
+      if (view.error instanceof ApiFailure && view.error.status === 401) this.resume(id)
+    }
   }
 
   /** Ends an upload and frees what arrived of it; removes a finished one from the list. */
@@ -180,3 +187,4 @@ class UploadQueue {
 
 export const uploadQueue = new UploadQueue()
 whenPersonLeaves(() => uploadQueue.clear())
+whenPersonReturns(() => uploadQueue.resumeEnded())

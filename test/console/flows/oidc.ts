@@ -56,6 +56,30 @@ test('a person signs in at the issuer and returns to the page that was asked for
   assertQuiet(watched)
 })
 
+test('after the end of a session, the issuer opens in a tab of its own, and the page is kept', async () => {
+  const { page, context } = watched
+  await page.goto(`${world.server.consoleUrl}/buckets/papers`)
+  await page.getByRole('button', { name: 'Sign in with Example' }).click()
+  await page.getByRole('checkbox', { name: 'Select draft.txt' }).check()
+  await page.evaluate(`fetch('/v1/session', {
+    method: 'DELETE',
+    headers: { 'x-holdfast-console': localStorage['holdfast-console-token'] },
+  })`)
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+  const cover = page.getByRole('dialog', { name: 'Your session has ended' })
+  const opening = context.waitForEvent('page')
+  await cover.getByRole('button', { name: 'Sign in with Example' }).click()
+  const tab = await opening
+  await tab.getByRole('link', { name: 'draft.txt' }).waitFor()
+  await cover.waitFor({ state: 'detached' })
+  assert(await page.getByRole('checkbox', { name: 'Select draft.txt' }).isChecked())
+  await tab.close()
+  await page.getByRole('button', { name: 'Account' }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in to Holdfast' }).waitFor()
+  assertQuiet(watched, /401/)
+})
+
 test('a person whom the issuer names no user for is refused, with the reason', async () => {
   issuer.claims = { holdfast_user: '111111111111/nobody' }
   const { page } = watched
