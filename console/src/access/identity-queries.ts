@@ -1,5 +1,5 @@
 /** Accounts, users and keys, as administrators read and change them. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 import { notify } from '../parts/notices.tsx'
@@ -25,11 +25,13 @@ export const useAccount = (accountId: string) =>
     queryFn: ({ signal }) => call('GetAccount', { accountId }, { signal }),
   })
 
-export const useUsers = (accountId: string) =>
-  useQuery({
+export const usersQuery = (accountId: string) =>
+  queryOptions({
     queryKey: [...IDENTITY_KEY, accountId, 'users'],
     queryFn: ({ signal }) => call('ListUsers', { accountId }, { signal }),
   })
+
+export const useUsers = (accountId: string) => useQuery(usersQuery(accountId))
 
 export const useUser = (accountId: string, user: string, isWanted = true) =>
   useQuery({

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { AdminApi } from './admin-api.ts'
 import { call } from './client.ts'
 
-type Question = AdminApi['GetPermissions']['input']['questions'][number]
+export type Question = AdminApi['GetPermissions']['input']['questions'][number]
 
 export interface Permission {
   /** Unknown counts as allowed: the object API decides anyway. */
@@ -26,6 +26,7 @@ export function usePermissions<N extends string>(questions: Readonly<Record<N, Q
     queryKey: ['permissions', asked],
     queryFn: ({ signal }) => call('GetPermissions', { questions: asked }, { signal }),
     staleTime: 60_000,
+    enabled: asked.length > 0,
   })
   const permissions = names.map((name, i): [N, Permission] => {
     return [name, permissionOf(data?.answers[i])]

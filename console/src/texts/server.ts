@@ -383,8 +383,4 @@ export const serverTexts = {
     secret: 'set, not shown',
     noMatch: (text: string) => `No setting matches "${text}".`,
   },
-  palette: {
-    page: (label: string) => `Server: ${label}`,
-    scrub: 'Start a scrub',
-  },
 } as const

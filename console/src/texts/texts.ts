@@ -96,14 +96,6 @@ export const texts = {
     systemTheme: 'Theme of the system',
     account: 'Account',
   },
-  palette: {
-    title: 'Search and commands',
-    placeholder: 'Type a bucket or a command',
-    nothing: 'Nothing matches.',
-    openBucket: (name: string) => `Open bucket ${name}`,
-    settingsOf: (name: string) => `Settings of ${name}`,
-    createBucket: 'Create a bucket',
-  },
   buckets: {
     title: 'Buckets',
     create: 'Create bucket',
