@@ -4,6 +4,7 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { type Session, SessionProvider, useSessionCheck } from './api/session.tsx'
 import { visibleText } from './format.ts'
 import { EmptyState } from './parts/empty-state.tsx'
+import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { Waiting } from './parts/waiting.tsx'
 import { navigate, type ObjectTab, type Place, SERVER_PARTS, toBuckets, usePlace } from './router.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -85,12 +86,15 @@ function Page() {
 
 export default function SignedIn({ session }: { readonly session: Session }) {
   useSessionCheck()
+  const { address } = usePlace()
   return (
     <SessionProvider value={session}>
       <Shell>
-        <Suspense fallback={<Waiting />}>
-          <Page />
-        </Suspense>
+        <ErrorBoundary address={address}>
+          <Suspense fallback={<Waiting />}>
+            <Page />
+          </Suspense>
+        </ErrorBoundary>
       </Shell>
     </SessionProvider>
   )

@@ -1,7 +1,7 @@
 /** The pages of the area that are not about one account. */
 import { useSession } from '../api/session.tsx'
-import classes from '../parts/bucket-tabs.module.css'
-import { Link, toAccess, toExplain, toPublicAccess, usePlace } from '../router.tsx'
+import { TabLinks } from '../parts/tab-links.tsx'
+import { toAccess, toExplain, toPublicAccess, usePlace } from '../router.tsx'
 import { accessTexts } from '../texts/access.ts'
 
 const t = accessTexts.tabs
@@ -10,17 +10,9 @@ export function AccessTabs() {
   const { administrator } = useSession()
   const here = usePlace().segments[1]
   const tabs = [
-    { label: administrator ? t.accounts : t.own, part: undefined, href: toAccess() },
-    { label: t.public, part: 'public', href: toPublicAccess() },
-    { label: t.explain, part: 'explain', href: toExplain() },
+    { label: administrator ? t.accounts : t.own, href: toAccess(), isHere: here === undefined },
+    { label: t.public, href: toPublicAccess(), isHere: here === 'public' },
+    { label: t.explain, href: toExplain(), isHere: here === 'explain' },
   ]
-  return (
-    <nav aria-label={accessTexts.tabsLabel} className={classes.tabs}>
-      {tabs.map(({ label, part, href }) => (
-        <Link key={label} href={href} className={classes.tab} aria-current={part === here ? 'page' : undefined}>
-          {label}
-        </Link>
-      ))}
-    </nav>
-  )
+  return <TabLinks label={accessTexts.tabsLabel} tabs={tabs} />
 }

@@ -96,8 +96,18 @@ function Counted({ bucket, selection, work: { work, done, stop }, close }: Count
   )
 }
 
-function PrefixForm({ prefix, count }: { readonly prefix: string; readonly count: (prefix: string) => void }) {
+interface PrefixFormProps {
+  readonly prefix: string
+  /** Undefined while a prefix is typed that was not counted: only what is shown is held. */
+  readonly count: (prefix: string | undefined) => void
+}
+
+function PrefixForm({ prefix, count }: PrefixFormProps) {
   const [text, setText] = useState(prefix)
+  const type = (typed: string): void => {
+    setText(typed)
+    count(undefined)
+  }
   return (
     <form
       onSubmit={event => {
@@ -110,7 +120,7 @@ function PrefixForm({ prefix, count }: { readonly prefix: string; readonly count
           label={t.prefix}
           description={t.prefixHint}
           value={text}
-          onChange={event => setText(event.currentTarget.value)}
+          onChange={event => type(event.currentTarget.value)}
           data-autofocus
           flex={1}
         />
@@ -142,7 +152,10 @@ export default function ManyDialog({ bucket, selection, prefix = '', close }: Ma
       ) : (
         <Stack>
           {selection === undefined && isIdle && (
-            <PrefixForm prefix={prefix} count={text => setChosen({ keys: [], prefixes: [text] })} />
+            <PrefixForm
+              prefix={prefix}
+              count={text => setChosen(text === undefined ? undefined : { keys: [], prefixes: [text] })}
+            />
           )}
           {chosen !== undefined && (
             <Counted key={JSON.stringify(chosen)} {...{ bucket, close }} selection={chosen} work={running} />

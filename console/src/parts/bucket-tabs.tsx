@@ -1,7 +1,7 @@
 /** The pages of one bucket. */
-import { Link, toBucketAccess, toFolder, toHolds, toRules, toSettings, usePlace } from '../router.tsx'
+import { toBucketAccess, toFolder, toHolds, toRules, toSettings, usePlace } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
-import classes from './bucket-tabs.module.css'
+import { TabLinks } from './tab-links.tsx'
 
 const t = texts.bucketTabs
 
@@ -9,26 +9,19 @@ interface Tab {
   readonly label: string
   /** The segment after the name of the bucket. */
   readonly part: string | undefined
-  readonly href: (bucket: string) => string
+  readonly to: (bucket: string) => string
 }
 
 const TABS: readonly Tab[] = [
-  { label: t.objects, part: undefined, href: bucket => toFolder(bucket) },
-  { label: t.holds, part: 'holds', href: bucket => toHolds(bucket) },
-  { label: t.rules, part: 'rules', href: bucket => toRules(bucket) },
-  { label: t.access, part: 'access', href: toBucketAccess },
-  { label: t.settings, part: 'settings', href: toSettings },
+  { label: t.objects, part: undefined, to: bucket => toFolder(bucket) },
+  { label: t.holds, part: 'holds', to: bucket => toHolds(bucket) },
+  { label: t.rules, part: 'rules', to: bucket => toRules(bucket) },
+  { label: t.access, part: 'access', to: toBucketAccess },
+  { label: t.settings, part: 'settings', to: toSettings },
 ]
 
 export function BucketTabs({ bucket }: { readonly bucket: string }) {
   const here = usePlace().segments[2]
-  return (
-    <nav aria-label={t.label(bucket)} className={classes.tabs}>
-      {TABS.map(({ label, part, href }) => (
-        <Link key={label} href={href(bucket)} className={classes.tab} aria-current={part === here ? 'page' : undefined}>
-          {label}
-        </Link>
-      ))}
-    </nav>
-  )
+  const tabs = TABS.map(({ label, part, to }) => ({ label, href: to(bucket), isHere: part === here }))
+  return <TabLinks label={t.label(bucket)} tabs={tabs} />
 }

@@ -19,11 +19,12 @@ interface LinesProps {
   readonly hint: string
   readonly initial: readonly string[]
   readonly onChange: (lines: readonly string[]) => void
+  readonly error?: string | undefined
   readonly isFirst?: boolean
 }
 
 /** Keeps the text as typed: an empty line in the middle of typing is no value. */
-function Lines({ label, hint, initial, onChange, isFirst }: LinesProps) {
+function Lines({ label, hint, initial, onChange, error, isFirst }: LinesProps) {
   const [text, setText] = useState(initial.join('\n'))
   const type = (typed: string): void => {
     setText(typed)
@@ -33,6 +34,7 @@ function Lines({ label, hint, initial, onChange, isFirst }: LinesProps) {
     <Textarea
       label={label}
       description={hint}
+      error={error}
       value={text}
       rows={3}
       spellCheck={false}
@@ -51,9 +53,13 @@ interface CorsRuleDialogProps {
 export function CorsRuleDialog({ initial, apply, close }: CorsRuleDialogProps) {
   const [form, setForm] = useState(initial)
   const set = (part: Partial<CorsRuleForm>): void => setForm(now => ({ ...now, ...part }))
+  const [isChecked, setChecked] = useState(false)
+  const noOrigin = form.origins.length === 0
+  const noMethod = form.methods.length === 0
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    apply(form)
+    setChecked(true)
+    if (!noOrigin && !noMethod) apply(form)
   }
   return (
     <Dialog title={t.dialog} close={close} size="lg">
@@ -64,9 +70,15 @@ export function CorsRuleDialog({ initial, apply, close }: CorsRuleDialogProps) {
             hint={t.originsHint}
             initial={form.origins}
             onChange={origins => set({ origins })}
+            error={isChecked && noOrigin ? t.originsNeeded : undefined}
             isFirst
           />
-          <Checkbox.Group label={t.methods} value={[...form.methods]} onChange={methods => set({ methods })}>
+          <Checkbox.Group
+            label={t.methods}
+            value={[...form.methods]}
+            onChange={methods => set({ methods })}
+            error={isChecked && noMethod ? t.methodsNeeded : undefined}
+          >
             <Group gap="md" mt={4}>
               {CORS_METHODS.map(method => (
                 <Checkbox key={method} value={method} label={method} />

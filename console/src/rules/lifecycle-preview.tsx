@@ -14,6 +14,8 @@ import classes from './rules.module.css'
 
 const t = rulesTexts.preview
 const SHOWN_MAX = 100
+/** The server looks a hundred years ahead. */
+const DAYS_MAX = 36_500
 
 type Preview = AdminApi['PreviewLifecycle']['output']
 
@@ -76,6 +78,7 @@ export function LifecyclePreview({ bucket, document }: LifecyclePreviewProps) {
       return call('PreviewLifecycle', { bucket, document, ...(days > 0 ? { days } : {}) })
     },
   })
+  const isWrong = !/^\d+$/.test(days) || Number(days) > DAYS_MAX
   const isOld = preview.variables !== undefined && preview.variables.document !== document
   return (
     <Stack gap="xs" className={classes.whole} align="flex-start">
@@ -89,7 +92,9 @@ export function LifecyclePreview({ bucket, document }: LifecyclePreviewProps) {
           description={t.daysHint}
           type="number"
           min={0}
-          w={120}
+          max={DAYS_MAX}
+          w={160}
+          error={isWrong ? t.daysWrong : undefined}
           value={days}
           onChange={event => setDays(event.currentTarget.value)}
         />
@@ -97,6 +102,7 @@ export function LifecyclePreview({ bucket, document }: LifecyclePreviewProps) {
           permission={list}
           variant="default"
           loading={preview.isPending}
+          disabled={isWrong && !list.isRefused}
           onClick={() => preview.mutate({ document, days: Number(days) })}
         >
           {t.show}

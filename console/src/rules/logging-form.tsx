@@ -53,6 +53,7 @@ export function LoggingForm({ bucket, root, change, mayChange }: RuleFormProps) 
       <div className={classes.fields}>
         <NativeSelect
           label={t.target}
+          description={form.target === '' ? t.needed : undefined}
           value={form.target}
           disabled={isDisabled}
           data={[{ value: '', label: t.choose }, ...targets]}

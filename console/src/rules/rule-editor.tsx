@@ -30,7 +30,7 @@ import {
 } from './rule-documents.ts'
 import type { DocumentKind, RemovableKind } from './rule-kinds.ts'
 import classes from './rules.module.css'
-import { LockDialog, needsConfirmation, RemoveDialog } from './save-dialogs.tsx'
+import { needsConfirmation, RemoveDialog, SaveDialog } from './save-dialogs.tsx'
 import { TagsForm } from './tags-form.tsx'
 import { WebsiteForm } from './website-form.tsx'
 import { BadXmlText, parseXmlText, type XmlElement, xmlText } from './xml-text.ts'
@@ -167,7 +167,7 @@ function ViewSwitch({ bucket, kind, view }: RuleEditorProps) {
 export function RuleEditor(props: RuleEditorProps) {
   const { bucket, kind, view, permissions } = props
   const [draft, setDraft] = useDraft(bucket.name, kind)
-  const [dialog, setDialog] = useState<'remove' | 'lock'>()
+  const [dialog, setDialog] = useState<'remove' | 'save'>()
   const { data: inForce, error, refetch } = useDocument(bucket, kind, !permissions.read.isRefused)
   const { saving, removal } = useChanges(props, () => {
     setDraft(undefined)
@@ -188,7 +188,7 @@ export function RuleEditor(props: RuleEditorProps) {
   const removable = inForce === null || kind === 'lock' ? undefined : kind
   const save = (): void => {
     if (removable !== undefined && text.trim() === '') setDialog('remove')
-    else if (kind === 'lock' && needsConfirmation(bucket, parsed(text, kind).root)) setDialog('lock')
+    else if (needsConfirmation(bucket, kind, parsed(text, kind).root)) setDialog('save')
     else saving.mutate(text)
   }
   const shown = { ...props, text, change }
@@ -223,9 +223,9 @@ export function RuleEditor(props: RuleEditorProps) {
       {dialog === 'remove' && removable !== undefined && (
         <RemoveDialog kind={removable} removal={removal} close={() => setDialog(undefined)} />
       )}
-      {dialog === 'lock' && (
-        <LockDialog
-          bucket={bucket}
+      {dialog === 'save' && (
+        <SaveDialog
+          {...{ bucket, kind }}
           root={parsed(text, kind).root}
           isSaving={saving.isPending}
           save={() => saving.mutate(text, { onError: () => setDialog(undefined) })}

@@ -105,7 +105,9 @@ export default function RulesPage({ bucket: name, kind: wanted, view }: RulesPag
       <PageHead title={t.title(name)} above={<FolderPath bucket={name} prefix="" />} />
       <BucketTabs bucket={name} />
       {error !== null && <Problem error={error} retry={() => void refetch()} />}
-      {permissions.error !== null && <Problem error={permissions.error} retry={() => void permissions.refetch()} />}
+      {permissions.error !== null && bucket !== null && (
+        <Problem error={permissions.error} retry={() => void permissions.refetch()} />
+      )}
       {(isPending || permissions.isPending) && <Skeleton height={300} aria-label={texts.loading} />}
       {bucket === null && <EmptyState icon="bucket" title={texts.settings.noneTitle} text={texts.settings.none} />}
       {bucket && permissions.data !== undefined && kind === undefined && (

@@ -4,9 +4,9 @@ import { type ComponentType, lazy, Suspense } from 'react'
 import { useSession } from '../api/session.tsx'
 import pageClasses from '../pages/page.module.css'
 import { AdministratorsOnly } from '../parts/administrators-only.tsx'
-import tabClasses from '../parts/bucket-tabs.module.css'
 import { PageHead } from '../parts/page-head.tsx'
-import { Link, SERVER_PARTS, type ServerPart, toServer } from '../router.tsx'
+import { TabLinks } from '../parts/tab-links.tsx'
+import { SERVER_PARTS, type ServerPart, toServer } from '../router.tsx'
 import { serverTexts as t } from '../texts/server.ts'
 import { texts } from '../texts/texts.ts'
 
@@ -20,20 +20,8 @@ const PAGES: Readonly<Record<ServerPart, ComponentType>> = {
 }
 
 function Tabs({ part }: { readonly part: ServerPart }) {
-  return (
-    <nav aria-label={t.tabsLabel} className={tabClasses.tabs}>
-      {SERVER_PARTS.map(one => (
-        <Link
-          key={one}
-          href={toServer(one)}
-          className={tabClasses.tab}
-          aria-current={one === part ? 'page' : undefined}
-        >
-          {t.tabs[one]}
-        </Link>
-      ))}
-    </nav>
-  )
+  const tabs = SERVER_PARTS.map(one => ({ label: t.tabs[one], href: toServer(one), isHere: one === part }))
+  return <TabLinks label={t.tabsLabel} tabs={tabs} />
 }
 
 export default function ServerPage({ part }: { readonly part: ServerPart }) {

@@ -37,6 +37,8 @@ export const texts = {
       AccessDenied: 'Access denied.',
       NoSuchKey: 'There is no such object.',
     } as Readonly<Record<string, string>>,
+    brokenTitle: 'This page broke',
+    broken: 'An error in the console, not in your data. If the server was upgraded meanwhile, loading it again helps.',
     sessionEnded: 'Your session had ended, and nothing was sent.',
     noDetails: (status: number) => `The server answered with status ${status} and no explanation.`,
     hints: {
@@ -51,6 +53,7 @@ export const texts = {
       Unauthenticated: 'You are signed in again: try again.',
       NoSuchUpload: 'It was aborted, by a person or by a lifecycle rule. Try again: the upload begins anew.',
       KeyTooLongError: 'A name and its folders may have 1,024 bytes together. Shorten them, then try again.',
+      MalformedXML: 'Something that is needed is missing, or an element of the document is misspelt or misplaced.',
       BadDigest: 'The bytes were changed on their way. Try again.',
       'KMS.DisabledException': 'An administrator can enable the key again: area Server, page Encryption.',
       'KMS.NotFoundException': 'The encryption of the bucket, under Rules, names a key that does not exist.',

@@ -15,8 +15,12 @@ const editor = (kind: string) => visit.page.getByRole('textbox', { name: `Docume
 const section = (name: string) => visit.page.getByRole('region', { name, exact: true })
 
 /** The notice of an earlier save may still be there, so that it does not tell of this one. */
-async function save(): Promise<void> {
+async function save(meaning?: string): Promise<void> {
   await button('Save').click()
+  if (meaning !== undefined) {
+    await visit.page.getByRole('dialog', { name: 'Save these rules?' }).getByText(meaning).waitFor()
+    await button('Save the rules').click()
+  }
   await visit.page.getByText('There are changes that are not saved.').waitFor({ state: 'detached' })
 }
 
@@ -91,7 +95,7 @@ test('a lifecycle rule is made in the form, previewed, saved, turned off and rem
   await table.getByRole('cell', { name: 'logs/two.txt' }).waitFor()
   await showPage(visit.page, 'rules-lifecycle')
   assert(await isAbsent('shop', 'lifecycle'))
-  await save()
+  await save('Delete noncurrent versions under logs/ 30 days after they were replaced.')
   const rule = (status: string) =>
     '<LifecycleConfiguration><Rule><ID>tidy-logs</ID><Filter><Prefix>logs/</Prefix></Filter>' +
     `<Status>${status}</Status>` +
@@ -340,7 +344,7 @@ test('elements that the form does not know are named, and stay when another rule
   await assertAccessible(visit.page)
   await dialog.getByRole('button', { name: 'Apply' }).click()
   await showPage(visit.page, 'rules-unknown')
-  await save()
+  await save('moved: as its document says.')
   assert.equal(
     await inForce('logs', 'lifecycle'),
     `<LifecycleConfiguration>${known.replace('<Days>1', '<Days>2')}${transition}</LifecycleConfiguration>`,
