@@ -1,7 +1,7 @@
 /** The policy, the public access block and the object ownership of a bucket, and what the caller may do with them. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
-import type { Permission } from '../api/permissions.ts'
+import { type Permission, permissionOf } from '../api/permissions.ts'
 import { BUCKETS_KEY, type Bucket } from '../api/use-buckets.ts'
 import { childrenOf, send, sendDocument, sendForXml, textIn } from '../objects/request.ts'
 
@@ -36,9 +36,7 @@ export function useAccessPermissions(bucket: string): AccessPermissions | undefi
     staleTime: 60_000,
   })
   if (data === undefined) return undefined
-  const permissions = data.answers.map(
-    ({ verdict, text }): Permission => ({ isRefused: verdict === 'refused', reason: text }),
-  )
+  const permissions = data.answers.map(permissionOf)
   return Object.fromEntries(names.map((name, i) => [name, permissions[i]!])) as AccessPermissions
 }
 

@@ -15,9 +15,14 @@ type Answer = AdminApi['GetPermissions']['output']['answers'][number]
 
 const OPEN: Permission = { isRefused: false, reason: undefined }
 
+/** The explanation begins with the action in the neutral dialect; policies and pages write it as S3 does. */
+const reasonIn = (text: string): string => text.replace(/^svc:/, 's3:')
+
 /** A question may be about a folder, or an object that is yet to come; that there is none decides nothing. */
 export const permissionOf = (answer: Answer | undefined): Permission =>
-  answer?.verdict === 'refused' && answer.because !== 'missing' ? { isRefused: true, reason: answer.text } : OPEN
+  answer?.verdict === 'refused' && answer.because !== 'missing'
+    ? { isRefused: true, reason: reasonIn(answer.text) }
+    : OPEN
 
 export function usePermissions<N extends string>(questions: Readonly<Record<N, Question>>): Record<N, Permission> {
   const names = Object.keys(questions) as N[]

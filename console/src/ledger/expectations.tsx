@@ -7,6 +7,7 @@ import { earlierHead } from './earlier-export.ts'
 import type { LedgerHead } from './verification.ts'
 
 const t = ledgerTexts.verification
+const PUBLIC_KEY = /^[0-9a-f]{64}$/
 
 interface ExpectationsProps {
   readonly bucket: string
@@ -17,23 +18,26 @@ interface ExpectationsProps {
 export function Expectations({ bucket, verify }: ExpectationsProps) {
   const [publicKey, setPublicKey] = useState('')
   const [earlier, setEarlier] = useState<{ readonly name: string; readonly head: LedgerHead | undefined }>()
-  const known = publicKey.trim().toLowerCase()
+  const known = publicKey.replaceAll(/\s/g, '').toLowerCase()
+  // A slip of the pen must not look like a ledger that somebody changed.
+  const isWrong = known !== '' && !PUBLIC_KEY.test(known)
   const compare = async (file: File | null): Promise<void> => {
     if (file === null) return
     const head = await earlierHead(bucket, await file.text())
     setEarlier({ name: visibleText(file.name), head })
-    if (head !== undefined) verify(known, head)
+    if (head !== undefined && !isWrong) verify(known, head)
   }
   return (
     <form
       onSubmit={event => {
         event.preventDefault()
-        verify(known, earlier?.head)
+        if (!isWrong) verify(known, earlier?.head)
       }}
     >
       <TextInput
         label={t.known}
         description={t.knownHint}
+        error={isWrong ? t.knownWrong : undefined}
         value={publicKey}
         onChange={event => setPublicKey(event.currentTarget.value)}
         autoComplete="off"

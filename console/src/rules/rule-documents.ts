@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
-import type { Permission } from '../api/permissions.ts'
+import { type Permission, permissionOf } from '../api/permissions.ts'
 import type { Bucket } from '../api/use-buckets.ts'
 import { send, sendDocument } from '../objects/request.ts'
 import { type DocumentKind, RULE_ACCESS, RULE_KINDS, type RuleKind, SUB_RESOURCES } from './rule-kinds.ts'
@@ -76,9 +76,7 @@ export function useRulePermissions(bucket: string) {
         { questions: actions.map(action => ({ action, bucket })) },
         { signal },
       )
-      const permissions = answers.map(
-        ({ verdict, text }): Permission => ({ isRefused: verdict === 'refused', reason: text }),
-      )
+      const permissions = answers.map(permissionOf)
       const ofKind = (_: RuleKind, i: number): RulePermissions => {
         const [read, write, remove] = permissions.slice(i * 3, i * 3 + 3)
         return { read: read!, write: write!, remove: remove! }

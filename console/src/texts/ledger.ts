@@ -116,6 +116,7 @@ export const ledgerTexts = {
     serverWord: 'That is the word of the server about itself.',
     known: 'Public key that you know',
     knownHint: 'Optional. The ledger must be signed by this key, in hexadecimal.',
+    knownWrong: 'A public key has 64 hexadecimal digits.',
     earlier: 'Compare with an earlier export',
     earlierChosen: (name: string, count: number) => `${name}: ${entriesText(count)}`,
     earlierWrong: (name: string) => `${name} is no whole export of this ledger.`,

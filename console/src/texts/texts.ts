@@ -38,7 +38,9 @@ export const texts = {
       NoSuchKey: 'There is no such object.',
     } as Readonly<Record<string, string>>,
     brokenTitle: 'This page broke',
-    broken: 'An error in the console, not in your data. If the server was upgraded meanwhile, loading it again helps.',
+    broken:
+      'There is an error in the console; your data is not affected. If the server was upgraded meanwhile, loading ' +
+      'the page again helps.',
     sessionEnded: 'Your session had ended, and nothing was sent.',
     noDetails: (status: number) => `The server answered with status ${status} and no explanation.`,
     hints: {
