@@ -1,7 +1,7 @@
 /** Copies and moves of this tab. They go on while pages change, until they are done or stopped. */
 import { ApiFailure } from '../api/failure.ts'
 import { whenPersonLeaves } from '../api/leaving.ts'
-import { messageOf } from '../parts/problem.tsx'
+import { failureText } from '../parts/failure-text.ts'
 import { ThrottledChanges } from '../parts/throttled-changes.ts'
 import { pause } from '../uploads/transfer.ts'
 import { type CopyPlan, type CopyTask, runTask } from './copy-plan.ts'
@@ -132,7 +132,7 @@ class CopyJobs {
 
   #failed(work: Work, task: CopyTask, error: unknown): void {
     const requestId = error instanceof ApiFailure ? error.requestId : undefined
-    work.failed.push({ task, message: messageOf(error), requestId })
+    work.failed.push({ task, message: failureText(error).message, requestId })
     this.#update(work, {})
     // Without a session every further one would fail, too.
     if (error instanceof ApiFailure && error.status === 401) work.stop.abort()
