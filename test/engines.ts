@@ -15,6 +15,9 @@ export interface Engines {
 
 export const onEngines = SERVER !== undefined && POOL !== undefined
 
+/** For tests that replace a read of the engine: one behind a network is read in another way. */
+export const localOnly = { skip: onEngines && 'it interrupts single reads; read-ahead.test.ts does so with many' }
+
 /** Undefined when the folder has everything. */
 export async function enginesOf(folder: string): Promise<Engines | undefined> {
   if (SERVER === undefined || POOL === undefined) return undefined

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import type { KeyRange, Meta } from '../../src/meta/meta.ts'
 import { keyRanges, recordKey } from '../../src/store/commit/record-keys.ts'
+import { localOnly } from '../engines.ts'
 import { md5Header } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Received, withServer } from './server.ts'
 
@@ -72,7 +73,7 @@ inBoth('R115: a hold on an object that changed hands while the body came in stay
   assert.match(state.body.toString(), /<Status>ON<\/Status>/)
 })
 
-test('what is shown is what was judged, also when a private object takes its place meanwhile', () =>
+test('what is shown is what was judged, also when a private object takes its place meanwhile', localOnly, () =>
   withServer(async ({ s3, parts }) => {
     const bucket = await makeBucket(s3)
     const headers: [string, string][] = [[':acl', 'public-read']]
@@ -95,7 +96,8 @@ test('what is shown is what was judged, also when a private object takes its pla
     assert.equal(overtaken, true)
     assert.equal(answer.body.toString(), 'public')
     assert.equal((await s3.send({ method: 'GET', bucket, path: '/k', as: null })).status, 403)
-  }))
+  }),
+)
 
 test('a bucket that changes hands while its object is being judged is not there', () =>
   withServer(async ({ s3, parts }) => {
@@ -126,7 +128,7 @@ test('a bucket that changes hands while its object is being judged is not there'
  * OTHER owns the bucket at authorization; before the read that `isNext` selects it becomes MAIN's, with a secret in it.
  */
 const overtakenBefore = (what: string, path: string, isNext: (look: Look) => boolean) =>
-  test(`what is read of a bucket belongs to the one that was judged, not to one of its name: ${what}`, () =>
+  test(`what is read of a bucket belongs to the one that was judged, not to one of its name: ${what}`, localOnly, () =>
     withServer(async ({ s3, parts }) => {
       const bucket = 'taken'
       const rule = (id: string): string =>
@@ -165,7 +167,8 @@ const overtakenBefore = (what: string, path: string, isNext: (look: Look) => boo
       assert.equal(overtaken, true)
       assert.doesNotMatch(answer.body.toString(), /<Key>SECRET|<ID>SECRET|"SECRET"|^SECRET/)
       assert([403, 404].includes(answer.status), `${answer.status}`)
-    }))
+    }),
+  )
 
 type Look = { readonly key?: Buffer; readonly range?: KeyRange }
 
@@ -178,7 +181,7 @@ overtakenBefore(
 )
 overtakenBefore('a policy', '/?policy', ({ key }) => key?.equals(recordKey.document('taken', 'policy')) === true)
 
-test('what was judged can be read to its end, also when it is deleted and reclaimed meanwhile', () =>
+test('what was judged can be read to its end, also when it is deleted and reclaimed meanwhile', localOnly, () =>
   withServer(async ({ s3, parts }) => {
     const bucket = await makeBucket(s3)
     const body = Buffer.alloc(100_000, 7)
@@ -212,4 +215,5 @@ test('what was judged can be read to its end, also when it is deleted and reclai
     assert.equal(context.readers.count, 0)
     assert.equal(await reclaimer.step(), 'busy')
     assert.equal((await s3.send({ method: 'GET', bucket, path: '/k' })).status, 404)
-  }))
+  }),
+)

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { systemRandom } from '../../src/lib/random.ts'
 import { listenerFor } from '../../src/server/object-api.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
+import { localOnly } from '../engines.ts'
 import { type Failing, matrixTable, OBJECT_API } from '../failure-matrix.ts'
 import { payload } from '../store/fixture.ts'
 import { put } from './actions.ts'
@@ -148,29 +149,33 @@ function check({ kind, status, body }: Judged, seen: Failing['first'], what: str
 }
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: whatever cannot be read is an error or a broken connection, never an empty success`, () =>
-    withBoth(async (served, ports) => {
-      const client = served[dialect]
-      const requests = await prepare(client)
-      const fail = failingReads(served)
-      for (const [name, row] of Object.entries(OBJECT_API) as [Kind, Failing][]) {
-        const what = requests[name]
-        if (what === undefined) continue
-        for (const failure of ['none', 'first', 'later'] as const) {
-          if (failure !== 'none' && row[failure] === '–') continue
-          fail(failure)
-          for (const transport of TRANSPORTS) {
-            for (const kind of failure === 'none' ? CONNECTIONS.slice(0, 1) : CONNECTIONS) {
-              const head = asking(client.head(what), kind)
-              const answer = await exchangeRaw(ports[transport], transport, head)
-              const where = `${row.body}, ${failure}, ${transport}, ${kind}`
-              if (failure !== 'none') check(answer, row[failure], where)
-              else assert(answer.kind === 'complete' && answer.status < 500 && answer.body.length > 0, where)
+  test(
+    `${dialect}: whatever cannot be read is an error or a broken connection, never an empty success`,
+    localOnly,
+    () =>
+      withBoth(async (served, ports) => {
+        const client = served[dialect]
+        const requests = await prepare(client)
+        const fail = failingReads(served)
+        for (const [name, row] of Object.entries(OBJECT_API) as [Kind, Failing][]) {
+          const what = requests[name]
+          if (what === undefined) continue
+          for (const failure of ['none', 'first', 'later'] as const) {
+            if (failure !== 'none' && row[failure] === '–') continue
+            fail(failure)
+            for (const transport of TRANSPORTS) {
+              for (const kind of failure === 'none' ? CONNECTIONS.slice(0, 1) : CONNECTIONS) {
+                const head = asking(client.head(what), kind)
+                const answer = await exchangeRaw(ports[transport], transport, head)
+                const where = `${row.body}, ${failure}, ${transport}, ${kind}`
+                if (failure !== 'none') check(answer, row[failure], where)
+                else assert(answer.kind === 'complete' && answer.status < 500 && answer.body.length > 0, where)
+              }
             }
           }
         }
-      }
-    }))
+      }),
+  )
 }
 
 type Hurt = (path: string, size: number) => void

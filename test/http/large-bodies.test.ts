@@ -32,7 +32,7 @@ inEither('R104 PutObject: a large body is tagged with its MD5, and comes back as
 /** Reads a response as a client does that stops after every piece, and some of them for good in the middle. */
 async function readSlowly(port: number, head: string, bytesMax: number): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1')
-  socket.end(head)
+  socket.write(head)
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of socket as AsyncIterable<Buffer>) {
@@ -55,7 +55,8 @@ inEither(
     const download = async (n: number): Promise<void> => {
       const body = bodies[n % bodies.length]!
       const breaksOff = n % 5 === 0
-      const head = client.head({ method: 'GET', bucket, path: `/k${n % bodies.length}` })
+      const headers = [['Connection', 'close']] as const
+      const head = client.head({ method: 'GET', bucket, path: `/k${n % bodies.length}`, headers })
       const got = await readSlowly(client.port, head, breaksOff ? LARGE / 2 : Number.POSITIVE_INFINITY)
       assert.ok(got.equals(breaksOff ? body.subarray(0, got.length) : body), `download ${n}`)
     }
