@@ -2,13 +2,15 @@
 import type { ObjectDetails } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { send, sendForXml } from '../objects/request.ts'
+import { confirmedEtag } from './confirmed-etag.ts'
 import { attributeHeaders, type CopyOrder, descriptionHeaders, sourceHeaders } from './copy-order.ts'
 import { copyInParts } from './multipart-copy.ts'
 
 /** The server refuses to copy more at once. */
 const COPY_BYTES_MAX = 5 * 2 ** 30
 
-export async function copyObject(order: CopyOrder): Promise<void> {
+/** Returns the ETag of the copy. */
+export async function copyObject(order: CopyOrder): Promise<string> {
   if (order.source.size > COPY_BYTES_MAX) return copyInParts(order)
   const { to, described, isNew } = order
   const headers = {
@@ -17,7 +19,7 @@ export async function copyObject(order: CopyOrder): Promise<void> {
     ...(described === undefined ? {} : { 'x-amz-metadata-directive': 'REPLACE', ...descriptionHeaders(described) }),
     ...(isNew ? { 'if-none-match': '*' } : {}),
   }
-  await sendForXml({ method: 'PUT', ...to, headers })
+  return confirmedEtag(await sendForXml({ method: 'PUT', ...to, headers }))
 }
 
 /** Deletes the source of a copy that is there, but not an object that replaced it meanwhile. */

@@ -1,7 +1,7 @@
 /** A copy of more than 5 GiB: an upload whose parts are ranges of the source. */
 import { readTags } from '../objects/details.ts'
-import { childrenOf, escapeXml, rootOf, send, sendForXml, textIn } from '../objects/request.ts'
-import { texts } from '../texts/texts.ts'
+import { escapeXml, send, sendForXml, textIn } from '../objects/request.ts'
+import { confirmedEtag } from './confirmed-etag.ts'
 import { attributeHeaders, type CopyOrder, descriptionHeaders, sourceHeaders } from './copy-order.ts'
 
 const PART_BYTES = 2 ** 30
@@ -62,14 +62,13 @@ async function copyPart(order: CopyOrder, upload: UploadPlace, number: number): 
   return `<Part><PartNumber>${number}</PartNumber>${rows.join('')}</Part>`
 }
 
-async function complete({ isNew }: CopyOrder, upload: UploadPlace, rows: readonly string[]): Promise<void> {
+async function complete({ isNew }: CopyOrder, upload: UploadPlace, rows: readonly string[]): Promise<string> {
   const headers: Record<string, string> = isNew ? { 'if-none-match': '*' } : {}
   const body = `<CompleteMultipartUpload>${rows.join('')}</CompleteMultipartUpload>`
-  const root = rootOf(await (await send({ method: 'POST', ...upload, headers }, { body })).text())
-  if (childrenOf(root, 'ETag').length === 0) throw new Error(texts.uploads.noConfirmation)
+  return confirmedEtag(await sendForXml({ method: 'POST', ...upload, headers }, { body }))
 }
 
-export async function copyInParts(order: CopyOrder): Promise<void> {
+export async function copyInParts(order: CopyOrder): Promise<string> {
   const upload = await create(order)
   try {
     const rows: string[] = []
@@ -79,7 +78,7 @@ export async function copyInParts(order: CopyOrder): Promise<void> {
       for (const number of left) rows[number - 1] = await copyPart(order, upload, number)
     }
     await Promise.all(Array.from({ length: AT_ONCE }, copyNext))
-    await complete(order, upload, rows)
+    return await complete(order, upload, rows)
   } catch (error) {
     // Parts that cannot be freed now are freed by the bucket's rule for incomplete uploads.
     await send({ method: 'DELETE', ...upload }).catch(() => {})

@@ -2,6 +2,10 @@
 import { bytesText, countText } from '../format.ts'
 import { counted, objectsText } from './texts.ts'
 
+export const copyTexts = {
+  noConfirmation: 'The server did not confirm the copy. Try again.',
+} as const
+
 export const keptAclTexts = {
   otherOwner: (name: string) =>
     `It belongs to ${name}. What is written now belongs to you, unless the bucket hands all objects to its owner.`,

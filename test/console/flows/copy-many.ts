@@ -194,3 +194,36 @@ test('a move keeps what is held and what was changed meanwhile, and tries them a
   assert.equal(await textOf('out/in/held.txt', 'vault'), 'held')
   assertQuiet(visit.watched, /412/)
 })
+
+/** Opens the dialog for the whole folder and fills in where it goes. */
+async function openMove(bucket: string, folder: string, to: string): Promise<void> {
+  await open(`/buckets/${bucket}?prefix=${encodeURIComponent(folder)}`)
+  await button('More actions on this folder').click()
+  await visit.page.getByRole('menuitem', { name: 'Move this folder…' }).click()
+  await form().getByLabel('Folder').fill(to)
+}
+
+const removeJob = async (): Promise<void> => {
+  await panel().getByRole('button', { name: 'Remove from the list' }).click()
+  await panel().waitFor({ state: 'detached' })
+}
+
+test('a move deletes nothing on an answer that confirms no copy', async () => {
+  await removeJob()
+  await putMany(client(), ['cut/short.txt'], 'kept')
+  await visit.page.route(/\/boxes\/lost\//, route =>
+    route.request().method() === 'PUT'
+      ? route.fulfill({ status: 200, headers: { 'access-control-allow-origin': '*' }, body: '<Cut/>' })
+      : route.continue(),
+  )
+  await openMove(BUCKET, 'cut/', 'lost')
+  await form().getByRole('button', { name: 'Move 1 object (4 B)' }).click()
+  await panel().getByText('0 of 1 moved · 1 failed').waitFor()
+  await visit.page.unroute(/\/boxes\/lost\//)
+  assert.equal(await textOf('cut/short.txt'), 'kept')
+  await panel().getByRole('button', { name: 'Try the failed ones again' }).click()
+  await panel().getByText('1 of 1 moved').waitFor()
+  assert.deepEqual([await keysBelow('cut/'), await keysBelow('lost/')], [[], ['lost/cut/short.txt']])
+  await removeJob()
+  assertQuiet(visit.watched)
+})
