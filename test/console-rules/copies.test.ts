@@ -1,7 +1,8 @@
-/** Names of copies. */
+/** Names of copies, and what they would replace. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { numberedKey } from '../../console/src/copies/numbered-key.ts'
+import { meetsSources } from '../../console/src/copies/target-key.ts'
 
 test('a copy beside an object of its name has a number before its extension', () => {
   const table = [
@@ -13,4 +14,17 @@ test('a copy beside an object of its name has a number before its extension', ()
     ['x.tar.gz', 2, 'x.tar (2).gz'],
   ] as const
   for (const [key, number, name] of table) assert.equal(numberedKey(key, number), name)
+})
+
+test('copies that would take the names of objects yet to be copied are found', () => {
+  const meets = (from: string, to: string, keys: readonly string[], bucket = 'here'): boolean =>
+    meetsSources(
+      { from: { bucket: 'here', prefix: from }, to: { bucket, prefix: to } },
+      keys.map(key => ({ key })),
+    )
+  assert.equal(meets('a/', '', ['a/a/x', 'a/a/a/x']), true)
+  assert.equal(meets('a/', '', ['a/a/x', 'a/a/a/x'], 'there'), false)
+  assert.equal(meets('a/', '', ['a/a/x', 'a/a/a/y']), false)
+  assert.equal(meets('', 'a/', ['a/a/x', 'a/x']), true)
+  assert.equal(meets('a/', 'b/', ['a/b/x', 'a/x']), false)
 })

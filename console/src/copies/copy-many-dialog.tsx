@@ -1,7 +1,7 @@
 /** Copies or moves a selection to another folder: counts it, says what it will mean, and starts it. */
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useMemo, useState } from 'react'
 import { type Permission, usePermissions } from '../api/permissions.ts'
 import { useIsLockOff } from '../holds/use-is-lock-off.ts'
 import { objectsBelow } from '../objects/changes.ts'
@@ -13,7 +13,9 @@ import { copyManyTexts as t } from '../texts/copies.ts'
 import { texts } from '../texts/texts.ts'
 import { copyJobs } from './copy-jobs.ts'
 import { CopyManyForm, type CopyTarget } from './copy-many-form.tsx'
-import type { CopyKind, FolderPlace } from './copy-plan.ts'
+import type { CopyKind } from './copy-plan.ts'
+import type { FolderPlace } from './folder-place.ts'
+import { meetsSources } from './target-key.ts'
 import { useAskedTarget } from './use-asked-target.ts'
 
 export interface CopyManyDialogProps {
@@ -86,7 +88,12 @@ export default function CopyManyDialog(props: CopyManyDialogProps) {
     withAcl: false,
   })
   const to = { bucket: target.bucket, prefix: folderOf(target.folder) }
-  const problem = problemOf(place, to, entries)
+  const isMeeting = useMemo(
+    () => meetsSources({ from: place, to: { bucket: to.bucket, prefix: to.prefix } }, objects ?? []),
+    [place, to.bucket, to.prefix, objects],
+  )
+  const isLosing = target.existing === 'replace' && isMeeting
+  const problem = problemOf(place, to, entries) ?? (isLosing ? t.meeting : undefined)
   const guards = useGuards(props, to)
   const submit = (event: FormEvent): void => {
     event.preventDefault()

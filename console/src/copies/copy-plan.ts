@@ -6,19 +6,15 @@ import { isLocked, type ObjectDetails, objectDetails } from '../objects/details.
 import { copyManyTexts as t } from '../texts/copies.ts'
 import { copyObject, deleteCopied } from './copy-object.ts'
 import type { CopyOrder } from './copy-order.ts'
+import type { FolderPlace } from './folder-place.ts'
 import { grantsToKeep } from './grant-headers.ts'
 import { numberedKey } from './numbered-key.ts'
+import { targetKey } from './target-key.ts'
 
 export type CopyKind = 'copy' | 'move'
 
 /** Leave it, replace it, or copy under another name. */
 export type Existing = 'skip' | 'replace' | 'rename'
-
-export interface FolderPlace {
-  readonly bucket: string
-  /** Ends with a slash, or is empty. */
-  readonly prefix: string
-}
 
 export interface CopyPlan {
   readonly kind: CopyKind
@@ -66,7 +62,7 @@ export async function runTask(plan: CopyPlan, task: CopyTask): Promise<boolean> 
     const source = await objectDetails(from.bucket, from.key)
     if (plan.kind === 'move' && isLocked(source)) throw new NotMoved(t.notMoved)
     const grants = plan.keepsAcl ? grantsToKeep(await readAcl(from, new AbortController().signal)) : []
-    const key = plan.to.prefix + task.key.slice(plan.from.prefix.length)
+    const key = targetKey(plan, task.key)
     if (!(await copyTo(key, { from, source, grants }, plan))) return false
     task.copied = source
   }

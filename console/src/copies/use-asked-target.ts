@@ -1,6 +1,6 @@
 /** The folder that is being typed, once it rests: the server is not asked about every letter. */
 import { useDebouncedValue } from '@mantine/hooks'
-import type { FolderPlace } from './copy-plan.ts'
+import type { FolderPlace } from './folder-place.ts'
 
 const REST_MS = 300
 

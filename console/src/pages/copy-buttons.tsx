@@ -1,7 +1,8 @@
 /** Copies or moves the selected entries. */
 import { lazy, Suspense, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
-import type { CopyKind, FolderPlace } from '../copies/copy-plan.ts'
+import type { CopyKind } from '../copies/copy-plan.ts'
+import type { FolderPlace } from '../copies/folder-place.ts'
 import type { Entry } from '../objects/listing.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { copyManyTexts as t } from '../texts/copies.ts'

@@ -54,6 +54,8 @@ export const copyManyTexts = {
   folderHint: 'With all folders above it. Empty for the top of the bucket.',
   same: 'Choose another bucket or folder: they are there already.',
   inside: 'A folder cannot go into itself.',
+  meeting:
+    'Some of them would replace others of them before those are copied. Do not replace, or choose another folder.',
   existing: 'Names that exist there already',
   choices: { skip: 'Skip them', replace: 'Replace them', rename: 'Keep both: copies get a number in their name' },
   replaced: {

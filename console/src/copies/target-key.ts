@@ -1,0 +1,22 @@
+/** Names of copies in the folder they go to. */
+import type { FolderPlace } from './folder-place.ts'
+
+interface Way {
+  readonly from: FolderPlace
+  readonly to: FolderPlace
+}
+
+/** What follows the first folder in a key stays the same. */
+export const targetKey = ({ from, to }: Way, key: string): string => to.prefix + key.slice(from.prefix.length)
+
+/**
+ * True if an object would get the name of another one of them: `a/a/x` and `a/a/a/x` of the folder `a/a/` that goes to
+ * the top. One that is replaced before its own turn is lost.
+ */
+export function meetsSources(way: Way, objects: readonly { readonly key: string }[]): boolean {
+  const { from, to } = way
+  const isOneInOther = to.prefix.startsWith(from.prefix) || from.prefix.startsWith(to.prefix)
+  if (from.bucket !== to.bucket || !isOneInOther) return false
+  const keys = new Set(objects.map(({ key }) => key))
+  return objects.some(({ key }) => keys.has(targetKey(way, key)))
+}
