@@ -1,4 +1,5 @@
 /** Copies and moves an object by reference, with what a copy does not take from its source by itself. */
+import { ApiFailure } from '../api/failure.ts'
 import type { ObjectDetails } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { send, sendForXml } from '../objects/request.ts'
@@ -22,13 +23,20 @@ export async function copyObject(order: CopyOrder): Promise<string> {
   return confirmedEtag(await sendForXml({ method: 'PUT', ...to, headers }))
 }
 
+/** The answer to an earlier attempt was lost, or somebody else deleted it. */
+const isGone = (error: unknown): boolean => error instanceof ApiFailure && error.code === 'NoSuchKey'
+
 /** Deletes the source of a copy that is there, but not an object that replaced it meanwhile. */
 export async function deleteCopied({ bucket, key }: ObjectPlace, source: ObjectDetails): Promise<void> {
   const headers = {
     'if-match': source.etag,
     'x-amz-if-match-last-modified-time': source.modifiedAt.toUTCString(),
   }
-  await send({ method: 'DELETE', bucket, key, headers })
+  try {
+    await send({ method: 'DELETE', bucket, key, headers })
+  } catch (error) {
+    if (!isGone(error)) throw error
+  }
 }
 
 /** The old name goes only after the new one is there. */

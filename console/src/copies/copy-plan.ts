@@ -3,6 +3,7 @@ import { readAcl } from '../access/acl.ts'
 import { ApiFailure } from '../api/failure.ts'
 import type { ListedObject } from '../objects/changes.ts'
 import { isLocked, type ObjectDetails, objectDetails } from '../objects/details.ts'
+import type { ObjectPlace } from '../objects/object-place.ts'
 import { copyManyTexts as t } from '../texts/copies.ts'
 import { copyObject, deleteCopied } from './copy-object.ts'
 import type { CopyOrder } from './copy-order.ts'
@@ -29,8 +30,16 @@ export interface CopyPlan {
 
 /** One object of a plan. */
 export interface CopyTask extends ListedObject {
-  /** The state that was copied; a move that goes on after a failure only has to delete it. */
-  copied?: ObjectDetails
+  /** Of a move whose source is still there: as long as the copy is, too, only the source has to be deleted. */
+  copied?: Copied
+}
+
+interface Copied {
+  /** The state that was copied. */
+  readonly source: ObjectDetails
+  readonly to: ObjectPlace
+  /** Of the copy. */
+  readonly etag: string
 }
 
 /** A held version cannot leave: a delete marker would hide it, and the copy would not be held. */
@@ -40,32 +49,47 @@ const isInTheWay = (error: unknown): boolean => error instanceof ApiFailure && e
 
 const NAMES_MAX = 100
 
-/** False where the name is taken and nothing was done. A key that stands for a folder gets no other name. */
-async function copyTo(key: string, order: Omit<CopyOrder, 'to'>, { to, existing }: CopyPlan): Promise<boolean> {
+/** Undefined where the name is taken and nothing was done. A key that stands for a folder gets no other name. */
+async function copyTo(
+  key: string,
+  order: Omit<CopyOrder, 'to'>,
+  { to, existing }: CopyPlan,
+): Promise<Copied | undefined> {
   const names = existing === 'rename' && !key.endsWith('/') ? NAMES_MAX : 1
   for (let number = 1; number <= names; number++) {
     const target = { bucket: to.bucket, key: numberedKey(key, number) }
     try {
-      await copyObject({ ...order, to: target, isNew: existing !== 'replace' })
-      return true
+      const etag = await copyObject({ ...order, to: target, isNew: existing !== 'replace' })
+      return { source: order.source, to: target, etag }
     } catch (error) {
       if (!isInTheWay(error)) throw error
     }
   }
-  return false
+  return undefined
+}
+
+/** A copy that somebody removed or replaced after it was made is no reason to delete its source. */
+async function isStillThere({ to, etag }: Copied): Promise<boolean> {
+  try {
+    return (await objectDetails(to.bucket, to.key)).etag === etag
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status === 404) return false
+    throw error
+  }
 }
 
 /** False where the name is taken and nothing was done. */
 export async function runTask(plan: CopyPlan, task: CopyTask): Promise<boolean> {
   const from = { bucket: plan.from.bucket, key: task.key }
+  if (task.copied !== undefined && !(await isStillThere(task.copied))) delete task.copied
   if (task.copied === undefined) {
     const source = await objectDetails(from.bucket, from.key)
     if (plan.kind === 'move' && isLocked(source)) throw new NotMoved(t.notMoved)
     const grants = plan.keepsAcl ? grantsToKeep(await readAcl(from, new AbortController().signal)) : []
-    const key = targetKey(plan, task.key)
-    if (!(await copyTo(key, { from, source, grants }, plan))) return false
-    task.copied = source
+    const copied = await copyTo(targetKey(plan, task.key), { from, source, grants }, plan)
+    if (copied === undefined) return false
+    task.copied = copied
   }
-  if (plan.kind === 'move') await deleteCopied(from, task.copied)
+  if (plan.kind === 'move') await deleteCopied(from, task.copied.source)
   return true
 }

@@ -203,6 +203,9 @@ async function openMove(bucket: string, folder: string, to: string): Promise<voi
   await form().getByLabel('Folder').fill(to)
 }
 
+const OPEN_TO_ALL = { 'access-control-allow-origin': '*' }
+const REFUSED = { status: 403, headers: OPEN_TO_ALL, body: '<Error><Code>AccessDenied</Code></Error>' }
+
 const removeJob = async (): Promise<void> => {
   await panel().getByRole('button', { name: 'Remove from the list' }).click()
   await panel().waitFor({ state: 'detached' })
@@ -213,7 +216,7 @@ test('a move deletes nothing on an answer that confirms no copy', async () => {
   await putMany(client(), ['cut/short.txt'], 'kept')
   await visit.page.route(/\/boxes\/lost\//, route =>
     route.request().method() === 'PUT'
-      ? route.fulfill({ status: 200, headers: { 'access-control-allow-origin': '*' }, body: '<Cut/>' })
+      ? route.fulfill({ status: 200, headers: OPEN_TO_ALL, body: '<Cut/>' })
       : route.continue(),
   )
   await openMove(BUCKET, 'cut/', 'lost')
@@ -243,4 +246,36 @@ test('objects do not replace each other on their way', async () => {
   assert.deepEqual(texts.toSorted(), ['lower', 'upper'])
   await removeJob()
   assertQuiet(visit.watched, /412/)
+})
+
+test('a move that goes on copies again what was removed meanwhile', async () => {
+  await putMany(client(), ['pack/a.txt'], 'a')
+  await openMove(BUCKET, 'pack/', 'sent')
+  await visit.page.route(/\/boxes\/pack\/a\.txt/, route =>
+    route.request().method() === 'DELETE' ? route.fulfill(REFUSED) : route.continue(),
+  )
+  await form().getByRole('button', { name: 'Move 1 object (1 B)' }).click()
+  await panel().getByText('0 of 1 moved · 1 failed').waitFor()
+  await visit.page.unroute(/\/boxes\/pack\/a\.txt/)
+  await client().requestOnce({ method: 'DELETE', key: 'sent/pack/a.txt' })
+  await panel().getByRole('button', { name: 'Try the failed ones again' }).click()
+  await panel().getByText('1 of 1 moved').waitFor()
+  assert.deepEqual([await keysBelow('pack/'), await keysBelow('sent/')], [[], ['sent/pack/a.txt']])
+  await removeJob()
+  assertQuiet(visit.watched, /40[34]/)
+})
+
+test('a source that is deleted already counts as moved', async () => {
+  await putMany(client(), ['gone/a.txt'], 'a')
+  await openMove(BUCKET, 'gone/', 'sent')
+  const held = await holdBack(/\/boxes\/gone\/a\.txt/, 'DELETE')
+  await form().getByRole('button', { name: 'Move 1 object (1 B)' }).click()
+  await held.arrived
+  await client().requestOnce({ method: 'DELETE', key: 'gone/a.txt' })
+  held.release()
+  await panel().getByText('1 of 1 moved').waitFor()
+  await held.end()
+  assert.equal(await textOf('sent/gone/a.txt'), 'a')
+  await removeJob()
+  assertQuiet(visit.watched, /404/)
 })
