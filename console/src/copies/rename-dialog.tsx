@@ -54,7 +54,8 @@ export default function RenameDialog({ place, close }: { readonly place: ObjectP
     setTo({ ...to, ...changed })
     setBlocked(undefined)
   }
-  const run = (act: Act): void => work.mutate({ act, from: place, to, withAcl, isSure: blocked?.act === act })
+  const run = (act: Act): void =>
+    work.mutate({ act, from: place, to, withAcl, accepted: blocked?.act === act ? blocked.texts : [] })
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     if (!isWrong) run(mayRename ? 'rename' : 'copy')

@@ -14,8 +14,8 @@ export interface Renaming {
   readonly to: { readonly bucket: string; readonly key: string }
   /** Only of copies: a rename always keeps the grants if it can. */
   readonly withAcl: boolean
-  /** The objections were read. */
-  readonly isSure: boolean
+  /** Texts of objections that were read and count no more. */
+  readonly accepted: readonly string[]
 }
 
 export interface Objections {
@@ -24,17 +24,16 @@ export interface Objections {
 }
 
 /** Resolves to undefined once it is done. Where something speaks against it, nothing was changed. */
-export async function renameOrCopy({ act, from, to, withAcl, isSure }: Renaming): Promise<Objections | undefined> {
+export async function renameOrCopy({ act, from, to, withAcl, accepted }: Renaming): Promise<Objections | undefined> {
   const source = await objectDetails(from.bucket, from.key, from.versionId)
   const carriesAcl = act === 'rename' || withAcl
   const acl = carriesAcl ? await keptAcl(from, to, new AbortController().signal) : undefined
-  if (!isSure) {
-    const isThere = await exists(to.bucket, to.key)
-    const isLeft = act === 'rename' && isLocked(source)
-    const texts = [isThere && t.exists, isLeft && t.locked, acl?.loss].filter(text => typeof text === 'string')
-    if (texts.length > 0) return { isThere, texts }
-  }
-  const order = { from, to, source, grants: acl?.grants ?? [], isNew: !isSure }
+  const isThere = await exists(to.bucket, to.key)
+  const isLeft = act === 'rename' && isLocked(source)
+  const texts = [isThere && t.exists, isLeft && t.locked, acl?.loss].filter(text => typeof text === 'string')
+  if (texts.some(text => !accepted.includes(text))) return { isThere, texts }
+  // Only a person who read that an object is there replaces one.
+  const order = { from, to, source, grants: acl?.grants ?? [], isNew: !accepted.includes(t.exists) }
   await (act === 'rename' ? moveObject : copyObject)(order)
   return undefined
 }

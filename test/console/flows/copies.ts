@@ -197,7 +197,12 @@ test('a held object is renamed only after the dialog said that its hold stays be
   await dialog('Rename or copy').getByLabel('New name').fill('free.txt')
   await dialog('Rename or copy').getByRole('button', { name: 'Rename', exact: true }).click()
   await dialog('Rename or copy').getByText('The object is held or retained.').waitFor()
+  // An object that appears under the new name after this was read is not replaced unasked.
+  await putMany(client('held-copies'), ['free.txt'], 'theirs')
   await dialog('Rename or copy').getByRole('button', { name: 'Rename anyway' }).click()
+  await dialog('Rename or copy').getByText('An object of this name exists there.').waitFor()
+  await client('held-copies').requestOnce({ method: 'DELETE', key: 'free.txt' })
+  await dialog('Rename or copy').getByRole('button', { name: 'Replace it' }).click()
   await visit.page.getByRole('heading', { name: 'free.txt', level: 1 }).waitFor()
   assert.equal((await headersOf('free.txt', 'held-copies'))['x-amz-object-lock-legal-hold'], undefined)
   assertQuiet(visit.watched)
