@@ -26,11 +26,14 @@ interface DescribeDialogProps {
 function useSaving({ place: { bucket, key }, details, close }: DescribeDialogProps) {
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: async ({ form, grants }: { form: DescriptionForm; grants: KeptAcl['grants'] }) => {
+    mutationFn: async ({ form, acl }: { form: DescriptionForm; acl: KeptAcl }) => {
+      const place = { bucket, key }
       const source = await objectDetails(bucket, key)
       if (!isSameState(source, details)) throw new Error(t.changed)
-      const place = { bucket, key }
-      await copyObject({ from: place, to: place, source, grants, described: descriptionOf(form) })
+      // Neither the time nor the ETag tells that access was withdrawn while the dialog was open.
+      const now = await keptAcl(place, place, new AbortController().signal)
+      if (JSON.stringify(now) !== JSON.stringify(acl)) throw new Error(t.changed)
+      await copyObject({ from: place, to: place, source, grants: now.grants, described: descriptionOf(form) })
     },
     onSuccess: async () => {
       for (const name of ['object', 'versions', 'listing', 'tags', 'acl']) {
@@ -113,7 +116,7 @@ export default function DescribeDialog(props: DescribeDialogProps) {
   const [form, setForm] = useState(() => formOf(details))
   const [isTried, setTried] = useState(false)
   const saving = useSaving(props)
-  // Read anew for every dialog: it becomes the ACL of the result.
+  // Read anew for every dialog: it says what is kept.
   const acl = useQuery({
     queryKey: ['kept-acl', bucket, key],
     queryFn: ({ signal }) => keptAcl({ bucket, key }, { bucket, key }, signal),
@@ -124,7 +127,7 @@ export default function DescribeDialog(props: DescribeDialogProps) {
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     setTried(true)
-    if (problem === undefined && acl.data !== undefined) saving.mutate({ form, grants: acl.data.grants })
+    if (problem === undefined && acl.data !== undefined) saving.mutate({ form, acl: acl.data })
   }
   return (
     <Dialog title={t.title} close={close} size="lg">

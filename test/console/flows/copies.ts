@@ -106,6 +106,21 @@ test('headers are not changed over a change that the page has not seen', async (
   assertQuiet(visit.watched)
 })
 
+test('access that was withdrawn while the dialog was open does not come back', async () => {
+  await putMany(client(), ['closed.txt'], 'x', [['x-amz-acl', 'public-read']])
+  await open(`/buckets/${BUCKET}/object?key=closed.txt`)
+  await button('Edit headers and metadata').click()
+  const form = dialog('Edit headers and metadata')
+  await form.getByText('The bytes, tags, ACL').waitFor()
+  const headers = [['x-amz-acl', 'private']] as const
+  await client().requestOnce({ method: 'PUT', key: 'closed.txt', query: { acl: '' }, headers })
+  await form.getByLabel('Content type').fill('text/plain')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('The object has changed since this page read it').waitFor()
+  assert.doesNotMatch(await aclOf('closed.txt'), EVERYONE)
+  assertQuiet(visit.watched)
+})
+
 test('without versions the dialog says that the object is replaced', async () => {
   await client('plain-copies').requestOnce({ method: 'PUT' })
   await putMany(client('plain-copies'), ['note.txt'])
