@@ -1,4 +1,5 @@
 /** Headers, user metadata and tags of one object, as the object API returns them. */
+import { headerText } from './header-text.ts'
 import { childrenOf, escapeXml, send, sendDocument, sendForXml, textIn } from './request.ts'
 
 export interface ObjectDetails {
@@ -35,30 +36,27 @@ const CARRIED = [
   'x-amz-server-side-encryption-bucket-key-enabled',
 ]
 
-/** Headers carry UTF-8, which a browser hands over as one character per byte. */
-const fromWire = (value: string): string => new TextDecoder().decode(Uint8Array.from(value, char => char.charCodeAt(0)))
-
 export async function objectDetails(bucket: string, key: string, versionId?: string): Promise<ObjectDetails> {
   const { headers } = await send({ method: 'HEAD', bucket, key, query: versionQuery(versionId) })
   const mode = headers.get('x-amz-object-lock-mode')
   const until = headers.get('x-amz-object-lock-retain-until-date')
   return {
     size: Number(headers.get('content-length')),
-    contentType: fromWire(headers.get('content-type') ?? 'application/octet-stream'),
+    contentType: headerText(headers.get('content-type') ?? 'application/octet-stream'),
     etag: headers.get('etag') ?? '',
     modifiedAt: new Date(headers.get('last-modified') ?? 0),
     versionId: headers.get('x-amz-version-id') ?? undefined,
     headers: [...headers]
       .filter(([name]) => SHOWN_HEADERS.includes(name))
-      .map(([name, value]) => [name, fromWire(value)] as const),
+      .map(([name, value]) => [name, headerText(value)] as const),
     metadata: [...headers]
       .filter(([name]) => name.startsWith(USER))
-      .map(([name, value]) => [name.slice(USER.length), fromWire(value)] as const),
+      .map(([name, value]) => [name.slice(USER.length), headerText(value)] as const),
     hold: headers.get('x-amz-object-lock-legal-hold') === 'ON',
     retention: mode === null || until === null ? undefined : { mode, until: new Date(until) },
     encryption: headers.get('x-amz-server-side-encryption') ?? undefined,
     carried: Object.fromEntries(
-      [...headers].filter(([name]) => CARRIED.includes(name)).map(([name, value]) => [name, fromWire(value)]),
+      [...headers].filter(([name]) => CARRIED.includes(name)).map(([name, value]) => [name, headerText(value)]),
     ),
     tagCount: Number(headers.get('x-amz-tagging-count') ?? 0),
   }
