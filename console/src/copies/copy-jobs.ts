@@ -29,6 +29,8 @@ interface Work {
   /** The list in the view, which grows without being copied. */
   failed: FailedCopy[]
   stop: AbortController
+  /** Aborted when the person who began it leaves: the next request would be signed for somebody else. */
+  readonly leaving: AbortController
 }
 
 /** A browser opens six connections to a server; some are left for the rest of the page. */
@@ -36,14 +38,14 @@ const AT_ONCE = 4
 const ATTEMPTS_MAX = 5
 const RETRY_MS = 500
 
-async function attempts(plan: CopyPlan, task: CopyTask, signal: AbortSignal): Promise<boolean> {
+async function attempts({ view: { plan }, stop, leaving }: Work, task: CopyTask): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runTask(plan, task)
+      return await runTask(plan, task, leaving.signal)
     } catch (error) {
       const isTemporary = error instanceof ApiFailure && error.isTemporary
       if (!isTemporary || attempt >= ATTEMPTS_MAX) throw error
-      await pause((error.retryAfterSeconds ?? 0) * 1000 || RETRY_MS * 2 ** attempt, signal)
+      await pause((error.retryAfterSeconds ?? 0) * 1000 || RETRY_MS * 2 ** attempt, stop.signal)
     }
   }
 }
@@ -73,7 +75,7 @@ class CopyJobs {
     const failed: FailedCopy[] = []
     const view: CopyJob = { id, plan, state: 'running', done: 0, doneBytes: 0, skipped: 0, failed }
     const left = plan.objects.map(({ key, size }): CopyTask => ({ key, size })).reverse()
-    const work: Work = { view, left, failed, stop: new AbortController() }
+    const work: Work = { view, left, failed, stop: new AbortController(), leaving: new AbortController() }
     this.#works.set(id, work)
     void this.#run(work)
   }
@@ -101,7 +103,10 @@ class CopyJobs {
   }
 
   clear(): void {
-    for (const { stop } of this.#works.values()) stop.abort()
+    for (const { stop, leaving } of this.#works.values()) {
+      stop.abort()
+      leaving.abort()
+    }
     this.#works.clear()
     this.#changed()
   }
@@ -114,12 +119,12 @@ class CopyJobs {
   }
 
   async #runTasks(work: Work): Promise<void> {
-    const { left, stop, view } = work
+    const { left, stop } = work
     while (!stop.signal.aborted) {
       const task = left.pop()
       if (task === undefined) return
       try {
-        const isDone = await attempts(view.plan, task, stop.signal)
+        const isDone = await attempts(work, task)
         const { done, doneBytes, skipped } = work.view
         if (isDone) this.#update(work, { done: done + 1, doneBytes: doneBytes + task.size })
         else this.#update(work, { skipped: skipped + 1 })

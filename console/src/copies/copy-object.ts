@@ -12,6 +12,7 @@ const COPY_BYTES_MAX = 5 * 2 ** 30
 
 /** Returns the ETag of the copy. */
 export async function copyObject(order: CopyOrder): Promise<string> {
+  order.signal?.throwIfAborted()
   if (order.source.size > COPY_BYTES_MAX) return copyInParts(order)
   const { to, described, isNew } = order
   const headers = {

@@ -21,6 +21,8 @@ export interface CopyOrder {
   readonly described?: Description
   /** Refuses to replace an object that is there. */
   readonly isNew?: boolean
+  /** No request is begun after it is aborted; those on their way are not cut off. */
+  readonly signal?: AbortSignal
 }
 
 /** Copies of one part have the same source and condition as a whole one. */

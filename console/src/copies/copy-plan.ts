@@ -78,18 +78,19 @@ async function isStillThere({ to, etag }: Copied): Promise<boolean> {
   }
 }
 
-/** False where the name is taken and nothing was done. */
-export async function runTask(plan: CopyPlan, task: CopyTask): Promise<boolean> {
+/** False where the name is taken and nothing was done. No request is begun after the signal is aborted. */
+export async function runTask(plan: CopyPlan, task: CopyTask, signal: AbortSignal): Promise<boolean> {
   const from = { bucket: plan.from.bucket, key: task.key }
   if (task.copied !== undefined && !(await isStillThere(task.copied))) delete task.copied
   if (task.copied === undefined) {
     const source = await objectDetails(from.bucket, from.key)
     if (plan.kind === 'move' && isLocked(source)) throw new NotMoved(t.notMoved)
-    const grants = plan.keepsAcl ? grantsToKeep(await readAcl(from, new AbortController().signal)) : []
-    const copied = await copyTo(targetKey(plan, task.key), { from, source, grants }, plan)
+    const grants = plan.keepsAcl ? grantsToKeep(await readAcl(from, signal)) : []
+    const copied = await copyTo(targetKey(plan, task.key), { from, source, grants, signal }, plan)
     if (copied === undefined) return false
     task.copied = copied
   }
+  signal.throwIfAborted()
   if (plan.kind === 'move') await deleteCopied(from, task.copied.source)
   return true
 }

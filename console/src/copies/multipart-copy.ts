@@ -52,6 +52,7 @@ async function create(order: CopyOrder): Promise<UploadPlace> {
 
 /** Returns the row of the part in the list that completes the upload. */
 async function copyPart(order: CopyOrder, upload: UploadPlace, number: number): Promise<string> {
+  order.signal?.throwIfAborted()
   const start = (number - 1) * PART_BYTES
   const end = Math.min(start + PART_BYTES, order.source.size)
   const headers = { ...sourceHeaders(order), 'x-amz-copy-source-range': `bytes=${start}-${end - 1}` }
@@ -62,7 +63,8 @@ async function copyPart(order: CopyOrder, upload: UploadPlace, number: number): 
   return `<Part><PartNumber>${number}</PartNumber>${rows.join('')}</Part>`
 }
 
-async function complete({ isNew }: CopyOrder, upload: UploadPlace, rows: readonly string[]): Promise<string> {
+async function complete({ isNew, signal }: CopyOrder, upload: UploadPlace, rows: readonly string[]): Promise<string> {
+  signal?.throwIfAborted()
   const headers: Record<string, string> = isNew ? { 'if-none-match': '*' } : {}
   const body = `<CompleteMultipartUpload>${rows.join('')}</CompleteMultipartUpload>`
   return confirmedEtag(await sendForXml({ method: 'POST', ...upload, headers }, { body }))

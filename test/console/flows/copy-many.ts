@@ -279,3 +279,30 @@ test('a source that is deleted already counts as moved', async () => {
   await removeJob()
   assertQuiet(visit.watched, /404/)
 })
+
+test('a move deletes nothing after the person who began it has left', async () => {
+  await putMany(client(), ['mine/a.txt'], 'a')
+  await openMove(BUCKET, 'mine/', 'yours')
+  const held = await holdBack(/\/boxes\/yours\//, 'PUT')
+  const deletions: string[] = []
+  visit.page.on('request', request => {
+    if (request.method() === 'DELETE' && request.url().includes('/boxes/')) deletions.push(request.url())
+  })
+  await form().getByRole('button', { name: 'Move 1 object (1 B)' }).click()
+  await held.arrived
+  await button('Account').click()
+  await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await signIn(ROOT)
+  await visit.page.getByRole('heading', { level: 1 }).waitFor()
+  const copied = visit.page.waitForResponse(/\/boxes\/yours\//)
+  held.release()
+  await (await copied).finished()
+  await held.end()
+  // Reading another folder takes more requests than the deletion would.
+  await visit.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Buckets' }).click()
+  await visit.page.getByRole('link', { name: 'vault' }).click()
+  await visit.page.getByText('out/').first().waitFor()
+  assert.deepEqual(deletions, [])
+  assert.equal(await textOf('mine/a.txt'), 'a')
+  assertQuiet(visit.watched)
+})
