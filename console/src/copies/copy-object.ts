@@ -3,6 +3,7 @@ import { ApiFailure } from '../api/failure.ts'
 import type { ObjectDetails } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { send, sendForXml } from '../objects/request.ts'
+import { renameTexts as t } from '../texts/copies.ts'
 import { confirmedEtag } from './confirmed-etag.ts'
 import { attributeHeaders, type CopyOrder, descriptionHeaders, sourceHeaders } from './copy-order.ts'
 import { copyInParts } from './multipart-copy.ts'
@@ -40,8 +41,15 @@ export async function deleteCopied({ bucket, key }: ObjectPlace, source: ObjectD
   }
 }
 
+/** Two objects are there now, which the refusal of the second request does not tell by itself. */
+export class CopiedOnly extends Error {}
+
 /** The old name goes only after the new one is there. */
 export async function moveObject(order: CopyOrder): Promise<void> {
   await copyObject(order)
-  await deleteCopied(order.from, order.source)
+  try {
+    await deleteCopied(order.from, order.source)
+  } catch (cause) {
+    throw new CopiedOnly(t.copiedOnly, { cause })
+  }
 }

@@ -2,12 +2,15 @@
 import { Alert, Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { usePermissions } from '../api/permissions.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { GuardedButton } from '../parts/guarded-button.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { navigate, toObject } from '../router.tsx'
 import { renameTexts as t } from '../texts/copies.ts'
+import { CopiedOnly } from './copy-object.ts'
 import { type Act, type Objections, type Renaming, renameOrCopy } from './rename.ts'
 
 interface Blocked extends Objections {
@@ -20,11 +23,12 @@ function useRenaming({ block, close }: { block: (blocked: Blocked) => void; clos
     mutationFn: (order: Renaming) => renameOrCopy(order),
     onSuccess: (objections, { act, to }) => {
       if (objections !== undefined) return block({ act, ...objections })
-      void queries.invalidateQueries({ queryKey: ['listing'] })
       notify(act === 'rename' ? t.renamed(to.key) : t.copied(to.key))
       close()
       navigate(toObject(to.bucket, to.key))
     },
+    // A rename that fails may have made a copy.
+    onSettled: () => queries.invalidateQueries({ queryKey: ['listing'] }),
   })
 }
 
@@ -42,12 +46,47 @@ function Blocking({ texts }: { readonly texts: readonly string[] }) {
   )
 }
 
+function Failure({ error }: { readonly error: Error }) {
+  if (!(error instanceof CopiedOnly)) return <Problem error={error} />
+  return (
+    <>
+      <Text size="sm" fw={600}>
+        {error.message}
+      </Text>
+      <Problem error={error.cause} />
+    </>
+  )
+}
+
+interface NewPlaceProps {
+  readonly to: Renaming['to']
+  readonly change: (changed: Partial<Renaming['to']>) => void
+  readonly isSame: boolean
+}
+
+function NewPlace({ to, change, isSame }: NewPlaceProps) {
+  return (
+    <>
+      <TextInput
+        label={t.to}
+        description={t.toHint}
+        value={to.key}
+        onChange={event => change({ key: event.currentTarget.value })}
+        error={isSame ? t.same : undefined}
+        data-autofocus
+      />
+      <TextInput label={t.bucket} value={to.bucket} onChange={event => change({ bucket: event.currentTarget.value })} />
+    </>
+  )
+}
+
 export default function RenameDialog({ place, close }: { readonly place: ObjectPlace; readonly close: () => void }) {
   const [to, setTo] = useState({ bucket: place.bucket, key: place.key })
   const [withAcl, setWithAcl] = useState(false)
   const [blocked, setBlocked] = useState<Blocked>()
   const work = useRenaming({ block: setBlocked, close })
   const mayRename = place.versionId === undefined
+  const { remove } = usePermissions({ remove: { action: 's3:DeleteObject', bucket: place.bucket, key: place.key } })
   const isSame = to.bucket === place.bucket && to.key === place.key
   const isWrong = isSame || to.key === '' || to.bucket === ''
   const change = (changed: Partial<typeof to>): void => {
@@ -58,7 +97,7 @@ export default function RenameDialog({ place, close }: { readonly place: ObjectP
     work.mutate({ act, from: place, to, withAcl, accepted: blocked?.act === act ? blocked.texts : [] })
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    if (!isWrong) run(mayRename ? 'rename' : 'copy')
+    if (!isWrong && !(mayRename && remove.isRefused)) run(mayRename ? 'rename' : 'copy')
   }
   const isBusyWith = (act: Act): boolean => work.isPending && work.variables.act === act
   const labelOf = (act: Act): string =>
@@ -68,21 +107,9 @@ export default function RenameDialog({ place, close }: { readonly place: ObjectP
       <form onSubmit={submit}>
         <Stack>
           <Text size="sm">{t.what}</Text>
-          {work.error !== null && <Problem error={work.error} />}
+          {work.error !== null && <Failure error={work.error} />}
           {blocked !== undefined && <Blocking texts={blocked.texts} />}
-          <TextInput
-            label={t.to}
-            description={t.toHint}
-            value={to.key}
-            onChange={event => change({ key: event.currentTarget.value })}
-            error={isSame ? t.same : undefined}
-            data-autofocus
-          />
-          <TextInput
-            label={t.bucket}
-            value={to.bucket}
-            onChange={event => change({ bucket: event.currentTarget.value })}
-          />
+          <NewPlace {...{ to, change, isSame }} />
           <Checkbox
             label={t.withAcl}
             description={t.withAclHint}
@@ -103,9 +130,14 @@ export default function RenameDialog({ place, close }: { readonly place: ObjectP
               {labelOf('copy')}
             </Button>
             {mayRename && (
-              <Button type="submit" disabled={isWrong || isBusyWith('copy')} loading={isBusyWith('rename')}>
+              <GuardedButton
+                type="submit"
+                permission={remove}
+                disabled={isWrong || isBusyWith('copy')}
+                loading={isBusyWith('rename')}
+              >
                 {labelOf('rename')}
-              </Button>
+              </GuardedButton>
             )}
           </Group>
         </Stack>

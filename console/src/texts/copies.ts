@@ -32,6 +32,7 @@ export const renameTexts = {
   replace: 'Replace it',
   anyway: { rename: 'Rename anyway', copy: 'Copy anyway' },
   same: 'Choose another name or bucket.',
+  copiedOnly: 'The object is under both names now: it was copied, but the old one could not be deleted.',
   renamed: (key: string) => `Renamed to ${key}.`,
   copied: (key: string) => `Copied to ${key}.`,
 } as const

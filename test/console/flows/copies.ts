@@ -197,6 +197,23 @@ test('a rename keeps the ACL, a copy only where that is asked for', async () => 
   assertQuiet(visit.watched)
 })
 
+test('a rename whose deletion fails says that the object is under both names', async () => {
+  await putMany(client(), ['stays.txt'], 'x')
+  await open(`/buckets/${BUCKET}/object?key=stays.txt`)
+  const body = '<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>'
+  const refusal = { status: 403, headers: { 'access-control-allow-origin': '*' }, body }
+  await visit.page.route(/\/copies\/stays\.txt/, route =>
+    route.request().method() === 'DELETE' ? route.fulfill(refusal) : route.continue(),
+  )
+  await button('Rename or copy').click()
+  await dialog('Rename or copy').getByLabel('New name').fill('goes.txt')
+  await dialog('Rename or copy').getByRole('button', { name: 'Rename', exact: true }).click()
+  await dialog('Rename or copy').getByText('The object is under both names now').waitFor()
+  await visit.page.unroute(/\/copies\/stays\.txt/)
+  assert.equal((await headersOf('goes.txt')).etag, (await headersOf('stays.txt')).etag)
+  assertQuiet(visit.watched, /403/)
+})
+
 test('a held object is renamed only after the dialog said that its hold stays behind', async () => {
   const lock = [['x-amz-bucket-object-lock-enabled', 'true']] as const
   await client('held-copies').requestOnce({ method: 'PUT', headers: lock })
