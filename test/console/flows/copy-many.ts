@@ -306,3 +306,23 @@ test('a move deletes nothing after the person who began it has left', async () =
   assert.equal(await textOf('mine/a.txt'), 'a')
   assertQuiet(visit.watched)
 })
+
+test('names of any characters are moved as they are', async () => {
+  const names = ['', '/x', 'a b+c%20d', 'grün 日本', '../y', './z', "'(*)!?&#;=,@:$", 'tab\there', 'folder/']
+  await putMany(
+    client(),
+    names.map(name => `odd/${name}`),
+    'odd',
+  )
+  await openMove(BUCKET, 'odd/', 'm+v d')
+  await form().getByRole('button', { name: 'Move 9 objects (27 B)' }).click()
+  await panel().getByText('9 of 9 moved').waitFor()
+  assert.deepEqual(await keysBelow('odd/'), [])
+  const texts = await Promise.all(names.map(name => textOf(`m+v d/odd/${name}`)))
+  assert.deepEqual(
+    texts,
+    names.map(() => 'odd'),
+  )
+  await removeJob()
+  assertQuiet(visit.watched)
+})
