@@ -69,7 +69,8 @@ export const copyManyTexts = {
   withAclHint: 'Otherwise only the owner of the copies has access by their ACLs.',
   moving:
     'Each object is deleted here once its copy is confirmed, unless it was changed meanwhile. Older versions stay ' +
-    'under the old names. Held and retained objects are not moved, but listed at the end.',
+    'under the old names, except the version "null" where versioning is suspended. Held and retained objects are not ' +
+    'moved, but listed at the end.',
   unseenLocks: (reason: string) =>
     'You may not see holds and retention, so that held objects are moved as well; their held versions stay among ' +
     `those of the old names. ${reason}`,
@@ -125,9 +126,12 @@ export const describeTexts = {
       'is replaced; an older one stays.',
     unknown: 'The object is copied onto itself. If the bucket keeps no versions, the old values are lost.',
   },
-  kept: 'The bytes, tags, ACL, encryption, storage class and checksum stay the same; the time of modification is new.',
+  kept:
+    'The bytes, tags, ACL, encryption, storage class and checksum stay the same; the time of modification is new, ' +
+    'and above 5 GiB the ETag.',
   keptWithoutAcl:
-    'The bytes, tags, encryption, storage class and checksum stay the same; the time of modification is new.',
+    'The bytes, tags, encryption, storage class and checksum stay the same; the time of modification is new, and ' +
+    'above 5 GiB the ETag.',
   locked:
     'Hold and retention belong to the present version and stay with it. The new version has neither, unless the ' +
     'bucket has a default retention.',
