@@ -264,7 +264,8 @@ export class BlobMover implements MaintenanceStep {
     // A torn copy is replaced only by a whole one.
     if (before === 'damaged') await readThrough(source, id, location)
     await this.#confirmMove()
-    await target.remove(id, location)
+    // A copy that was missing is not removed: if there is one now, another mover has made it.
+    if (before === 'damaged') await target.remove(id, location)
     const copy = await target.write(id, source.read(id, location, 0, location.length), record.frameBytes)
     await readThrough(target, id, copy)
     if (copy.volume !== undefined) await this.#name(key, record, copy)

@@ -203,18 +203,49 @@ test('a mover that was suspended while another completed the move removes no cop
   const suspended = await start(ground, { to: NEW, from: OLD })
   const { target } = suspended.context.blobs.moving!
   const readTarget = target.read.bind(target)
-  let isResumed = false
+  const complete = async (): Promise<void> => runUntilIdle(moverOf(await start(ground, { to: NEW, from: OLD })))
+  let completing: Promise<void> | undefined
   target.read = async function* (...where) {
     try {
       yield* readTarget(...where)
     } catch (error) {
-      if (!isResumed) await runUntilIdle(moverOf(await start(ground, { to: NEW, from: OLD })))
-      isResumed = true
+      completing ??= complete()
+      await completing
       throw error
     }
   }
   await assert.rejects(runUntilIdle(moverOf(suspended)), /has ended or was turned round/)
-  assert.equal(isResumed, true)
+  assert.notEqual(completing, undefined)
+  await assertKept(await start(ground, { to: NEW }), kept)
+})
+
+test('a mover that was suspended just before it writes a copy leaves the one that another made', async () => {
+  const ground = await freshGround()
+  const before = await start(ground, { to: OLD })
+  const kept = await fill(before)
+  await before.context.blobs.close()
+  const suspended = await start(ground, { to: NEW, from: OLD })
+  const { target } = suspended.context.blobs.moving!
+  const [read, remove, write] = [target.read.bind(target), target.remove.bind(target), target.write.bind(target)]
+  const complete = async (): Promise<void> => runUntilIdle(moverOf(await start(ground, { to: NEW, from: OLD })))
+  let isAtSolos = false
+  let completing: Promise<void> | undefined
+  const resume = async (): Promise<void> => {
+    if (isAtSolos) completing ??= complete()
+    await completing
+  }
+  target.read = async function* (...where) {
+    try {
+      yield* read(...where)
+    } catch (error) {
+      isAtSolos = true
+      throw error
+    }
+  }
+  target.remove = (...where) => resume().then(() => remove(...where))
+  target.write = (...what) => resume().then(() => write(...what))
+  await runUntilIdle(moverOf(suspended)).catch(() => undefined)
+  assert.notEqual(completing, undefined)
   await assertKept(await start(ground, { to: NEW }), kept)
 })
 
