@@ -36,6 +36,6 @@ async function echo(meta: Meta): Promise<void> {
 const [mode, where, key, times] = process.argv.slice(2)
 const meta = await openAt(where!)
 if (mode === 'fill') await fill(meta)
-else if (mode === 'count') await increment(meta, key!, Number(times))
+else if (mode === 'count') await increment(meta, key!, Number(times), value => process.stdout.write(`${value}\n`))
 else await echo(meta)
 await meta.close()

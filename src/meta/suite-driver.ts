@@ -34,12 +34,20 @@ export async function utf8Text(meta: Meta, key: string): Promise<string | undefi
 }
 
 /** Reads, adds one and commits with a check: true when the commit succeeded. */
-export async function incrementOnce(meta: Meta, key: string): Promise<boolean> {
+export async function incrementOnce(meta: Meta, key: string, onSuccess?: (value: number) => void): Promise<boolean> {
   const entry = await meta.get(utf8(key))
   const next = Number(entry?.value.toString() ?? 0) + 1
-  return meta.commit({ checks: [{ key: utf8(key), stamp: entry?.stamp }], writes: [putOne(key, `${next}`)] })
+  const checks = [{ key: utf8(key), stamp: entry?.stamp }]
+  const isCommitted = await meta.commit({ checks, writes: [putOne(key, `${next}`)] })
+  if (isCommitted) onSuccess?.(next)
+  return isCommitted
 }
 
-export async function increment(meta: Meta, key: string, times: number): Promise<void> {
-  for (let done = 0; done < times; ) if (await incrementOnce(meta, key)) done++
+export async function increment(
+  meta: Meta,
+  key: string,
+  times: number,
+  onSuccess?: (value: number) => void,
+): Promise<void> {
+  for (let done = 0; done < times; ) if (await incrementOnce(meta, key, onSuccess)) done++
 }

@@ -50,10 +50,18 @@ export function processSuite(suiteTest: SuiteTest): void {
 
   suiteTest('two processes that increment one record lose no success', async ({ meta, where }) => {
     const children = [0, 1].map(() => startChild('count', where!, 'shared counter', String(COUNT_EACH)))
-    const exits = await Promise.all(children.map(child => once(child, 'exit')))
+    const counted: number[] = []
+    for (const child of children) onLine(child, line => counted.push(Number(line)))
+    const exits = await Promise.all(children.map(child => once(child, 'close')))
     assert.deepEqual(
       exits.map(([code]) => code),
       [0, 0],
+    )
+    // First the successes, then the read: it shows which of the two was wrong.
+    const expected = Array.from({ length: 2 * COUNT_EACH }, (_, index) => index + 1)
+    assert.deepEqual(
+      counted.toSorted((one, other) => one - other),
+      expected,
     )
     assert.equal(await utf8Text(meta, 'shared counter'), String(2 * COUNT_EACH))
   })
