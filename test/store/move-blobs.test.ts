@@ -195,58 +195,72 @@ test('nothing is freed in the old place while a reader or a backup may use it', 
   await assertKept(store, kept)
 })
 
-test('a mover that was suspended while another completed the move removes no copy', async () => {
-  const ground = await freshGround()
-  const before = await start(ground, { to: OLD })
-  const kept = await fill(before)
-  await before.context.blobs.close()
-  const suspended = await start(ground, { to: NEW, from: OLD })
-  const { target } = suspended.context.blobs.moving!
-  const readTarget = target.read.bind(target)
-  const complete = async (): Promise<void> => runUntilIdle(moverOf(await start(ground, { to: NEW, from: OLD })))
-  let completing: Promise<void> | undefined
-  target.read = async function* (...where) {
-    try {
-      yield* readTarget(...where)
-    } catch (error) {
-      completing ??= complete()
-      await completing
-      throw error
-    }
-  }
-  await assert.rejects(runUntilIdle(moverOf(suspended)), /has ended or was turned round/)
-  assert.notEqual(completing, undefined)
-  await assertKept(await start(ground, { to: NEW }), kept)
-})
+interface SuspendedMove {
+  readonly target: Blobs
+  readonly mover: BlobMover
+  /** Another mover completes the move; the first call starts it. */
+  readonly complete: () => Promise<void>
+  /** Fails unless that has happened and nothing is lost. */
+  readonly check: () => Promise<void>
+}
 
-test('a mover that was suspended just before it writes a copy leaves the one that another made', async () => {
+/** A move that another mover completes at a moment that the test chooses. */
+async function suspendedMove(): Promise<SuspendedMove> {
   const ground = await freshGround()
   const before = await start(ground, { to: OLD })
   const kept = await fill(before)
   await before.context.blobs.close()
   const suspended = await start(ground, { to: NEW, from: OLD })
-  const { target } = suspended.context.blobs.moving!
-  const [read, remove, write] = [target.read.bind(target), target.remove.bind(target), target.write.bind(target)]
-  const complete = async (): Promise<void> => runUntilIdle(moverOf(await start(ground, { to: NEW, from: OLD })))
-  let isAtSolos = false
   let completing: Promise<void> | undefined
-  const resume = async (): Promise<void> => {
-    if (isAtSolos) completing ??= complete()
-    await completing
+  const run = async (): Promise<void> => runUntilIdle(moverOf(await start(ground, { to: NEW, from: OLD })))
+  return {
+    target: suspended.context.blobs.moving!.target,
+    mover: moverOf(suspended),
+    complete: () => {
+      completing ??= run()
+      return completing
+    },
+    check: async () => {
+      assert.notEqual(completing, undefined)
+      await assertKept(await start(ground, { to: NEW }), kept)
+    },
   }
+}
+
+/** Calls back where a copy is looked for and missing. */
+function whenMissing(target: Blobs, call: () => void | Promise<void>): void {
+  const read = target.read.bind(target)
   target.read = async function* (...where) {
     try {
       yield* read(...where)
     } catch (error) {
-      isAtSolos = true
+      await call()
       throw error
     }
   }
-  target.remove = (...where) => resume().then(() => remove(...where))
-  target.write = (...what) => resume().then(() => write(...what))
-  await runUntilIdle(moverOf(suspended)).catch(() => undefined)
-  assert.notEqual(completing, undefined)
-  await assertKept(await start(ground, { to: NEW }), kept)
+}
+
+test('a mover that was suspended while another completed the move removes no copy', async () => {
+  const { target, mover, complete, check } = await suspendedMove()
+  whenMissing(target, complete)
+  await assert.rejects(runUntilIdle(mover), /has ended or was turned round/)
+  await check()
+})
+
+test('a mover that was suspended just before it writes a copy leaves the one that another made', async () => {
+  const { target, mover, complete, check } = await suspendedMove()
+  const [removeCopy, writeCopy] = [target.remove.bind(target), target.write.bind(target)]
+  let isAtSolos = false
+  whenMissing(target, () => {
+    isAtSolos = true
+  })
+  const resume = async (): Promise<void> => {
+    if (isAtSolos) await complete()
+  }
+  target.remove = (...where) => resume().then(() => removeCopy(...where))
+  target.write = (...what) => resume().then(() => writeCopy(...what))
+  await runUntilIdle(mover).catch(() => undefined)
+  await check()
 })
 
 test('a mover that was suspended while the move was turned round removes no copy', async () => {

@@ -1,4 +1,4 @@
-/** What is copied, where to, and the headers that say so. */
+/** One copy: its source, its target, and the headers that say so. */
 import type { Grant } from '../access/acl-document.ts'
 import type { ObjectDetails } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'

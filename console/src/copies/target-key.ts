@@ -6,7 +6,7 @@ interface Way {
   readonly to: FolderPlace
 }
 
-/** What follows the first folder in a key stays the same. */
+/** The rest of a key, after the first folder, stays the same. */
 export const targetKey = ({ from, to }: Way, key: string): string => to.prefix + key.slice(from.prefix.length)
 
 /**

@@ -2,7 +2,7 @@
 
 /** Where the server finds bytes that are no UTF-8: as many characters above this one as the byte says. */
 const BYTES_FROM = 0xf700
-/** What would not become the same bytes again. */
+/** Text that would not become the same bytes again. */
 const AMBIGUOUS = /[\ufffd\uf780-\uf7ff]/
 
 /** Valid UTF-8 is decoded. Anything else keeps its bytes, so that a copy has the very same value. */

@@ -75,7 +75,7 @@ export function useCommands(text: string): Command[] {
     ...identities,
     ...buckets.flatMap(bucket => bucketPages(bucket, session)),
   ]
-  // What is about this place comes first, and only once.
+  // Commands about this place come first, and only once.
   const own = new Set(here.map(({ id }) => id))
   return all.filter(({ id }, i) => i < here.length || !own.has(id))
 }
