@@ -5,7 +5,7 @@
  */
 
 import type { BucketCounts } from '../lib/bucket-counts.ts'
-import type { ByteSpan } from '../lib/bytes.ts'
+import { type ByteSpan, copyOf } from '../lib/bytes.ts'
 import { key } from '../lib/keys.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
@@ -21,7 +21,7 @@ export interface Entry {
   decoded?: unknown
 }
 
-/** A borrowed entry in the engine's buffer, which is overwritten when the callback returns. */
+/** An entry within a larger buffer. One that a callback borrows is overwritten when the callback returns. */
 export interface EntryView {
   readonly key: ByteSpan
   readonly value: ByteSpan
@@ -76,7 +76,8 @@ export interface KeyedRead {
 
 /** A range and single records, all as of one point in time. */
 export interface ScanWithKeys {
-  readonly entries: readonly Entry[]
+  /** Not overwritten later, but to be used soon: they keep what arrived with them in memory. */
+  readonly entries: readonly EntryView[]
   readonly records: readonly (Entry | undefined)[]
 }
 
@@ -148,11 +149,21 @@ export interface MetaEngine extends Meta {
 
 const wholeSpan = (bytes: Buffer): ByteSpan => ({ bytes, start: 0, end: bytes.length })
 
+export const viewOf = ({ key, value, stamp }: Entry): EntryView => ({
+  key: wholeSpan(key),
+  value: wholeSpan(value),
+  stamp,
+})
+
+export const copyOfView = ({ key, value, stamp }: EntryView): Entry => ({
+  key: copyOf(key),
+  value: copyOf(value),
+  stamp,
+})
+
 /** For engines whose entries are copies anyway. */
 export function scanMapAll<T>(entries: readonly Entry[], make: Projection<T>): readonly T[] {
-  return entries.map(({ key, value, stamp }, index) =>
-    make({ key: wholeSpan(key), value: wholeSpan(value), stamp }, index, false),
-  )
+  return entries.map((entry, index) => make(viewOf(entry), index, false))
 }
 
 /** Most records have what listings show, and its checksum, within these bytes. */
@@ -160,14 +171,13 @@ export const HEAD_BYTES = 512
 
 /** Projects values that may have been cut; undefined when one was cut that `verify` does not accept. */
 export function scanMapHeads<T>(
-  entries: readonly Entry[],
+  entries: readonly EntryView[],
   make: Projection<T>,
   verify: Verification,
 ): readonly T[] | undefined {
   const projected: T[] = []
-  for (const { key, value, stamp } of entries) {
-    const entry = { key: wholeSpan(key), value: wholeSpan(value), stamp }
-    const mayBeCut = value.length >= HEAD_BYTES
+  for (const entry of entries) {
+    const mayBeCut = entry.value.end - entry.value.start >= HEAD_BYTES
     if (mayBeCut && !verify(entry)) return undefined
     projected.push(make(entry, projected.length, mayBeCut))
   }

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HEAD_BYTES, scanMapHeads } from './meta.ts'
+import { type EntryView, HEAD_BYTES, scanMapHeads, viewOf } from './meta.ts'
 
-const entry = (text: string, bytes: number) => ({
-  key: Buffer.from('key'),
-  value: Buffer.alloc(bytes, text),
-  stamp: 1,
-})
+const entry = (text: string, bytes: number): EntryView =>
+  viewOf({ key: Buffer.from('key'), value: Buffer.alloc(bytes, text), stamp: 1 })
 const startsWith = (letter: string) => (view: { readonly value: { readonly bytes: Buffer } }) =>
   String.fromCharCode(view.value.bytes[0]!) === letter
-const project = (entries: readonly ReturnType<typeof entry>[]) =>
+const project = (entries: readonly EntryView[]) =>
   scanMapHeads(entries, ({ value }, index, isVerified) => [index, value.end, isVerified], startsWith('v'))
 
 test('heads that verify are projected, and so is a value that is too short to have been cut', () => {

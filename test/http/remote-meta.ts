@@ -10,7 +10,7 @@ import type {
   RemoteReads,
   ScanWithKeys,
 } from '../../src/meta/meta.ts'
-import { HEAD_BYTES, scanMapAll } from '../../src/meta/meta.ts'
+import { HEAD_BYTES, scanMapAll, viewOf } from '../../src/meta/meta.ts'
 
 export class RemoteMeta implements MetaEngine {
   /** Gets of one turn of the event loop share a round trip. */
@@ -75,7 +75,7 @@ export class RemoteMeta implements MetaEngine {
     const scanned = this.#meta.scan(range, limit)
     const records = this.#read(reads)
     const cut = (entry: Entry): Entry => ({ ...entry, value: entry.value.subarray(0, HEAD_BYTES) })
-    return { records, entries: headsOnly ? (await scanned).map(cut) : await scanned }
+    return { records, entries: (headsOnly ? (await scanned).map(cut) : await scanned).map(viewOf) }
   }
 
   async get(key: Buffer, known?: Entry): Promise<Entry | undefined> {

@@ -9,10 +9,11 @@ import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import type { Random } from '../../lib/random.ts'
 import { keyText } from '../commit-limits.ts'
 import { META_LIMITS, MetaFull, type Minitransaction, OutcomeUnknown } from '../meta.ts'
-import { boolArray, byteaArray, int4Array, int8Array, rawInt8Array } from './binary-arrays.ts'
+import { boolArray, byteaArray, int4Array, int8Array, rawInt8Array } from './binary-values.ts'
 import { type Cluster, ConnectionLane, TRANSIENT, wasRefused } from './connection.ts'
 import { type Footprint, KeyFootprints } from './key-footprints.ts'
 import { whyOf } from './outage.ts'
+import type { RowReader } from './row-reader.ts'
 import type { Statements } from './schema.ts'
 
 const CONNECTIONS = 2
@@ -75,9 +76,12 @@ function parametersOf(batch: readonly PendingCommit[]): readonly Buffer[] {
   ]
 }
 
-/** `{1,5}` */
-const indexesIn = (text: string): ReadonlySet<number> =>
-  new Set(text.slice(1, -1).split(',').filter(Boolean).map(Number))
+const failedIn = (row: RowReader): ReadonlySet<number> => new Set(row.int4Array())
+/** NULL for a batch that was given up. */
+const outcomeIn = (row: RowReader): { readonly failed: ReadonlySet<number> | undefined } => ({
+  failed: row.skipNull() ? undefined : failedIn(row),
+})
+const NO_ROW = (): undefined => undefined
 
 function pendingCommit(
   tx: Minitransaction,
@@ -197,9 +201,11 @@ export class Commits {
       const token = this.#random.bytes(16)
       const sentAt = this.#cluster.clock.elapsed()
       try {
-        const statement = { name: 'commit', text: this.#sql.commit, values: [token, ...parameters] }
-        const [row] = await this.#cluster.figures.timed('commit', () => connection.query(statement))
-        return indexesIn(row![0]!)
+        const values = [token, ...parameters]
+        const statement = { name: 'commit', text: this.#sql.commit, values, decode: failedIn }
+        const [failed] = await this.#cluster.figures.timed('commit', () => connection.query(statement))
+        if (failed === undefined) throw new Error('a commit returned no row')
+        return failed
       } catch (error) {
         const failed = wasRefused(error) ? this.#assertTransient(error) : await this.#resolve(lane, token, sentAt)
         if (failed !== undefined) return failed
@@ -224,12 +230,13 @@ export class Commits {
     for (;;) {
       try {
         const connection = await lane.ready()
-        await connection.query({ name: 'give up', text: this.#sql.giveUp, values: [token] })
-        const [row] = await connection.query({ name: 'outcome', text: this.#sql.outcome, values: [token] })
+        const values = [token]
+        await connection.query({ name: 'give up', text: this.#sql.giveUp, values, decode: NO_ROW })
+        const statement = { name: 'outcome', text: this.#sql.outcome, values, decode: outcomeIn }
+        const [outcome] = await connection.query(statement)
         // Later the token may have been forgotten, and its absence would prove nothing.
         if (this.#cluster.clock.elapsed() - sentAt > RESOLVE_MS_MAX) throw new Error('the token has expired')
-        const failed = row![0]
-        return failed === null ? undefined : indexesIn(failed!)
+        return outcome!.failed
       } catch (error) {
         const isTooLate = this.#cluster.clock.elapsed() - sentAt > RESOLVE_MS_MAX
         if (isTooLate || this.#cluster.isClosed) throw new OutcomeUnknown(error)
@@ -242,7 +249,7 @@ export class Commits {
   async #purgeTokens(lane: ConnectionLane): Promise<void> {
     try {
       const connection = await lane.ready()
-      await connection.query({ name: 'forget', text: this.#sql.forget, values: [] })
+      await connection.query({ name: 'forget', text: this.#sql.forget, values: [], decode: NO_ROW })
     } catch {}
   }
 

@@ -2,14 +2,16 @@
  * Connections to the primary of a PostgreSQL cluster. Each new one is checked: the server must not be a standby, and
  * its settings must guarantee that committed transactions are on stable storage.
  */
-import type { Socket } from 'node:net'
 import pg from 'pg'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { addressesOf } from './address.ts'
+import { divertRows } from './divert-rows.ts'
+import { Execution, type PgConnection, type PreparedStatement, type RowTarget } from './execution.ts'
 import { PostgresFigures } from './figures.ts'
 import { type OnOutage, OutageNotice, whyOf } from './outage.ts'
+import type { RowReader } from './row-reader.ts'
 
 const CONNECT_MS = 5_000
 /** A silent server is given up after this; another connection then asks for the outcome. */
@@ -45,19 +47,6 @@ export class UnfitServer extends Error {
   }
 }
 
-export interface PreparedStatement {
-  readonly name: string
-  readonly text: string
-  readonly values: readonly unknown[]
-  /** Instead of the limit for commits. */
-  readonly timeoutMs?: number
-}
-
-/** Rows as arrays of the texts sent by the server. */
-export type PostgresRow = readonly (string | null)[]
-
-const AS_TEXT = { getTypeParser: () => (text: string) => text }
-
 /** Errors that are unrelated to the statement: deadlock, serialization, timeouts. */
 export const TRANSIENT: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014'])
 /** By code, not by severity, which is localized. */
@@ -76,12 +65,14 @@ export function wasRefused(error: unknown): boolean {
 
 export class PostgresConnection {
   readonly #client: pg.Client
+  readonly #rows: RowTarget
   #lost = false
   /** Increases with every promotion of a standby; 0 until the server was checked. */
   timeline = 0
 
   constructor(client: pg.Client) {
     this.#client = client
+    this.#rows = divertRows(client.connection as unknown as PgConnection)
     // The server may close an idle connection at any time; without a listener that would end the process.
     client.on('error', () => this.lose())
     client.on('end', () => {
@@ -98,29 +89,23 @@ export class PostgresConnection {
     if (this.#lost) return
     this.#lost = true
     this.#client.end().catch(() => {})
-    ;(this.#client as unknown as { connection: { stream: Socket } }).connection.stream.destroy()
+    this.#client.connection.stream.destroy()
   }
 
-  async query({ name, text, values, timeoutMs }: PreparedStatement): Promise<readonly PostgresRow[]> {
-    try {
-      const result = await this.#client.query({
-        name,
-        text,
-        values: values as unknown[],
-        rowMode: 'array',
-        ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
-        types: AS_TEXT as unknown as pg.CustomTypesConfig,
+  query<T>(statement: PreparedStatement<T>): Promise<readonly T[]> {
+    return new Promise((resolve, reject) => {
+      const execution = new Execution(statement, this.#rows, (error, rows) => {
+        if (rows !== undefined) return resolve(rows)
+        if (!wasRefused(error)) this.lose()
+        reject(error)
       })
-      return result.rows as unknown as PostgresRow[]
-    } catch (error) {
-      if (!wasRefused(error)) this.lose()
-      throw error
-    }
+      this.#client.query(execution as unknown as pg.Submittable)
+    })
   }
 
-  /** Statements without parameters and results. */
+  /** Statements without parameters, whose rows are ignored. */
   async run(text: string): Promise<void> {
-    await this.#client.query(text)
+    await this.query({ name: '', text, values: [], decode: () => undefined })
   }
 
   async end(): Promise<void> {
@@ -130,19 +115,34 @@ export class PostgresConnection {
   }
 }
 
+interface ServerFacts {
+  readonly standby: boolean
+  readonly fsync: string
+  readonly fullPages: string
+  readonly synchronous: string
+  readonly walFile: string
+}
+
 /** Returns the server's timeline. */
 async function checkServer(connection: PostgresConnection): Promise<number> {
   const text = `SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
     current_setting('synchronous_commit'),
     CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END`
-  const [row] = await connection.query({ name: 'check', text, values: [], timeoutMs: READ_MS })
-  const [standby, fsync, fullPages, synchronous, walFile] = row!
-  if (standby !== 'f') throw new Error('the server is a standby')
+  const decode = (row: RowReader): ServerFacts => ({
+    standby: row.boolean(),
+    fsync: row.text(),
+    fullPages: row.text(),
+    synchronous: row.text(),
+    walFile: row.skipNull() ? '' : row.text(),
+  })
+  const [facts] = await connection.query({ name: 'check', text, values: [], timeoutMs: READ_MS, decode })
+  const { standby, fsync, fullPages, synchronous, walFile } = facts!
+  if (standby) throw new Error('the server is a standby')
   if (fsync !== 'on') throw new UnfitServer(`fsync is ${fsync}`)
   if (fullPages !== 'on') throw new UnfitServer(`full_page_writes is ${fullPages}`)
   if (synchronous !== 'on' && synchronous !== 'remote_apply')
     throw new UnfitServer(`synchronous_commit is ${synchronous}`)
-  return Number.parseInt(walFile!.slice(0, 8), 16)
+  return Number.parseInt(walFile.slice(0, 8), 16)
 }
 
 interface ClusterOptions {

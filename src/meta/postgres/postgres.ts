@@ -5,22 +5,22 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { checkCommitLimits, checkKeyLimits } from '../commit-limits.ts'
-import {
-  type Entry,
-  type KeyedRead,
-  type KeyRange,
-  type MetaEngine,
-  type Minitransaction,
-  type Projection,
-  type RemoteReads,
-  type ScanWithKeys,
-  type Snapshot,
-  scanMapAll,
+import type {
+  Entry,
+  KeyedRead,
+  KeyRange,
+  MetaEngine,
+  Minitransaction,
+  Projection,
+  RemoteReads,
+  ScanWithKeys,
+  Snapshot,
 } from '../meta.ts'
 import { Commits } from './commits.ts'
 import { Cluster, type PostgresConnection, REACH_MS, UnfitServer } from './connection.ts'
 import type { OnOutage } from './outage.ts'
 import { Gets, openSnapshot, Scans } from './reads.ts'
+import type { RowReader } from './row-reader.ts'
 import { type Statements, statements } from './schema.ts'
 
 export interface PostgresOptions {
@@ -93,7 +93,10 @@ class PostgresMeta implements MetaEngine {
   }
 
   async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>): Promise<readonly T[]> {
-    return scanMapAll(await this.scan(range, limit), make)
+    this.#assertOpen()
+    return limit <= 0
+      ? []
+      : (await this.#scans.scanViews(range, limit)).map((entry, index) => make(entry, index, false))
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {
@@ -120,10 +123,11 @@ class PostgresMeta implements MetaEngine {
 
 /** A server that speaks the protocol but ignores advisory locks would lose updates, so they are tested. */
 async function checkLocks(one: PostgresConnection, other: PostgresConnection, random: Random): Promise<void> {
-  const key = String(random.bytes(6).readUIntBE(0, 6))
+  const key = random.bytes(8)
   const lock = async (connection: PostgresConnection, call: string): Promise<boolean> => {
-    const [row] = await connection.query({ name: call, text: `SELECT ${call}($1)`, values: [key] })
-    return row![0] === 't'
+    const decode = (row: RowReader): boolean => row.boolean()
+    const [result] = await connection.query({ name: call, text: `SELECT ${call}($1)`, values: [key], decode })
+    return result!
   }
   const first = await lock(one, 'pg_try_advisory_lock')
   const second = await lock(other, 'pg_try_advisory_lock')

@@ -4,18 +4,13 @@
  */
 import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import { keyText } from '../commit-limits.ts'
-import type { Entry, KeyedRead, KeyRange, ScanWithKeys, Snapshot } from '../meta.ts'
-import { byteaArray, int8Array } from './binary-arrays.ts'
-import {
-  type Cluster,
-  ConnectionLane,
-  type PostgresRow,
-  type PreparedStatement,
-  READ_MS,
-  TRANSIENT,
-  wasRefused,
-} from './connection.ts'
+import type { Entry, EntryView, KeyedRead, KeyRange, ScanWithKeys, Snapshot } from '../meta.ts'
+import { byteaArray, int8, int8Array } from './binary-values.ts'
+import type { BinaryValue } from './bind-message.ts'
+import { type Cluster, ConnectionLane, READ_MS, TRANSIENT, wasRefused } from './connection.ts'
+import type { PreparedStatement } from './execution.ts'
 import { whyOf } from './outage.ts'
+import type { RowReader } from './row-reader.ts'
 import { SERVER_TIME, type Statements } from './schema.ts'
 
 const GETS_MAX = 256
@@ -28,17 +23,45 @@ interface PendingGets {
   readonly reject: (error: unknown) => void
 }
 
-/** `\x0aff` */
-const bytesIn = (text: string): Buffer => Buffer.from(text.slice(2), 'hex')
+/** A record that was asked for by its key; the server omits the value of a known one. */
+interface FoundRecord {
+  /** Counted from 1. */
+  readonly position: number
+  readonly value: Buffer | undefined
+  readonly stamp: number
+}
 
-const entryOf = ([k, v, s]: PostgresRow): Entry => ({ key: bytesIn(k!), value: bytesIn(v!), stamp: Number(s) })
+const entryIn = (row: RowReader): Entry => ({ key: row.copy(), value: row.copy(), stamp: row.int8() })
+const viewIn = (row: RowReader): EntryView => ({ key: row.span(), value: row.span(), stamp: row.int8() })
 
-function scanStatement(sql: Statements, range: KeyRange, limit: number, reverse: boolean): PreparedStatement {
+function recordIn(row: RowReader): FoundRecord {
+  return { position: row.int8(), value: row.skipNull() ? undefined : row.copy(), stamp: row.int8() }
+}
+
+/** Entries of the range have position 0; records have no key. */
+function entryOrRecordIn(row: RowReader): EntryView | FoundRecord {
+  const position = row.int8()
+  if (position === 0) return viewIn(row)
+  row.skipNull()
+  return { position, value: row.skipNull() ? undefined : row.copy(), stamp: row.int8() }
+}
+
+const isRecord = (row: EntryView | FoundRecord): row is FoundRecord => 'position' in row
+
+const rangeValues = ({ start, end }: KeyRange, limit: number): readonly BinaryValue[] =>
+  end === undefined ? [start, int8(limit)] : [start, int8(limit), end]
+
+function scanStatement(
+  sql: Statements,
+  range: KeyRange,
+  limit: number,
+  reverse: boolean,
+): Omit<PreparedStatement<never>, 'decode'> {
   const hasEnd = range.end !== undefined
   return {
     name: `scan${hasEnd ? ' to end' : ''}${reverse ? ' reverse' : ''}`,
     text: sql.scan(hasEnd, reverse),
-    values: hasEnd ? [range.start, limit, range.end] : [range.start, limit],
+    values: rangeValues(range, limit),
   }
 }
 
@@ -46,7 +69,7 @@ function scanStatement(sql: Statements, range: KeyRange, limit: number, reverse:
 export async function openSnapshot(cluster: Cluster, sql: Statements): Promise<Snapshot> {
   const connection = await cluster.connect()
   const scan = async (range: KeyRange, limit: number): Promise<readonly Entry[]> =>
-    limit <= 0 ? [] : (await connection.query(scanStatement(sql, range, limit, false))).map(entryOf)
+    limit <= 0 ? [] : connection.query({ ...scanStatement(sql, range, limit, false), decode: entryIn })
   try {
     await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
     // The first statement fixes the snapshot.
@@ -58,12 +81,12 @@ export async function openSnapshot(cluster: Cluster, sql: Statements): Promise<S
   return { scan, end: () => connection.end() }
 }
 
-async function queryWithRetry(
+async function queryWithRetry<T>(
   cluster: Cluster,
   lane: ConnectionLane,
   kind: 'get' | 'scan',
-  statement: PreparedStatement,
-): Promise<readonly PostgresRow[]> {
+  statement: PreparedStatement<T>,
+): Promise<readonly T[]> {
   const hasTimedOut = cluster.patience()
   for (;;) {
     const connection = await lane.ready()
@@ -80,16 +103,19 @@ async function queryWithRetry(
 class GetBatch {
   readonly #index = new Map<string, number>()
   readonly #reads: KeyedRead[] = []
+  /** The index of each read, in the order of the groups. */
+  readonly #order: number[] = []
 
   constructor(groups: readonly { readonly reads: readonly KeyedRead[] }[]) {
-    for (const { reads } of groups) for (const read of reads) this.#add(read)
+    for (const { reads } of groups) for (const read of reads) this.#order.push(this.#add(read))
   }
 
-  #add(read: KeyedRead): void {
+  #add(read: KeyedRead): number {
     const name = keyText(read.key)
-    if (this.#index.has(name)) return
+    const before = this.#index.get(name)
+    if (before !== undefined) return before
     this.#index.set(name, this.#reads.length)
-    this.#reads.push(read)
+    return this.#reads.push(read) - 1
   }
 
   get size(): number {
@@ -100,17 +126,22 @@ class GetBatch {
     return [byteaArray(this.#reads.map(read => read.key)), int8Array(this.#reads.map(read => read.known?.stamp))]
   }
 
-  /** Looks up entries in rows of position, value and stamp; the server omits the value of a known record. */
-  lookup(rows: readonly PostgresRow[]): (read: KeyedRead) => Entry | undefined {
-    const found = new Array<PostgresRow | undefined>(this.#reads.length)
-    for (const row of rows) found[Number(row[0]) - 1] = row
-    return ({ key }) => {
-      const index = this.#index.get(keyText(key))!
-      const row = found[index]
-      if (row === undefined) return undefined
+  /** The entries of all reads, in the order of the groups. */
+  entries(records: readonly FoundRecord[]): readonly (Entry | undefined)[] {
+    const found = new Array<FoundRecord | undefined>(this.#reads.length)
+    for (const record of records) found[record.position - 1] = record
+    const lent = new Set<FoundRecord>()
+    return this.#order.map(index => {
+      const record = found[index]
+      if (record === undefined) return undefined
+      const { key, known } = this.#reads[index]!
+      const { value, stamp } = record
+      if (value === undefined) return known
       // A buffer for each, so that two callers with the same key do not share one.
-      return row[1] === null ? this.#reads[index]!.known : { key, value: bytesIn(row[1]!), stamp: Number(row[2]) }
-    }
+      const isLent = lent.has(record)
+      lent.add(record)
+      return { key, value: isLent ? Buffer.from(value) : value, stamp }
+    })
   }
 }
 
@@ -158,9 +189,10 @@ export class Gets {
   async #run(groups: readonly PendingGets[]): Promise<void> {
     const batch = new GetBatch(groups)
     this.#cluster.figures.batchSizes.get.observe(batch.size)
-    const statement = { name: 'get', text: this.#sql.get, values: batch.parameters() }
-    const entryFor = batch.lookup(await queryWithRetry(this.#cluster, this.#lane, 'get', statement))
-    for (const { reads, resolve } of groups) resolve(reads.map(entryFor))
+    const statement = { name: 'get', text: this.#sql.get, values: batch.parameters(), decode: recordIn }
+    const entries = batch.entries(await queryWithRetry(this.#cluster, this.#lane, 'get', statement))
+    let at = 0
+    for (const { reads, resolve } of groups) resolve(entries.slice(at, (at += reads.length)))
   }
 
   async close(): Promise<void> {
@@ -185,7 +217,12 @@ export class Scans {
   }
 
   async scan(range: KeyRange, limit: number, reverse: boolean): Promise<readonly Entry[]> {
-    return (await this.#query(scanStatement(this.#sql, range, limit, reverse))).map(entryOf)
+    return this.#query({ ...scanStatement(this.#sql, range, limit, reverse), decode: entryIn })
+  }
+
+  /** Entries in the buffers that they arrived in. */
+  async scanViews(range: KeyRange, limit: number): Promise<readonly EntryView[]> {
+    return this.#query({ ...scanStatement(this.#sql, range, limit, false), decode: viewIn })
   }
 
   async scanWithKeys(
@@ -196,23 +233,28 @@ export class Scans {
   ): Promise<ScanWithKeys> {
     const batch = new GetBatch([{ reads }])
     const hasEnd = range.end !== undefined
-    const { values } = scanStatement(this.#sql, range, limit, false)
     const rows = await this.#query({
       name: `scan with keys${hasEnd ? ' to end' : ''}${headsOnly ? ' heads' : ''}`,
       text: this.#sql.scanWithKeys(hasEnd, headsOnly),
-      values: [...values, ...batch.parameters()],
+      values: [...rangeValues(range, limit), ...batch.parameters()],
+      decode: entryOrRecordIn,
     })
-    const entries = rows.filter(([position]) => position === '0').map(([, k, v, s]) => entryOf([k!, v!, s!]))
-    const records = rows.filter(([position]) => position !== '0').map(([position, , v, s]) => [position!, v!, s!])
-    return { entries, records: reads.map(batch.lookup(records)) }
+    const entries: EntryView[] = []
+    const records: FoundRecord[] = []
+    for (const row of rows) {
+      if (isRecord(row)) records.push(row)
+      else entries.push(row)
+    }
+    return { entries, records: batch.entries(records) }
   }
 
   async serverTime(): Promise<number> {
-    const [row] = await this.#query({ name: 'server time', text: SERVER_TIME, values: [] })
-    return Number(row![0])
+    const decode = (row: RowReader): number => row.float8()
+    const [time] = await this.#query({ name: 'server time', text: SERVER_TIME, values: [], decode })
+    return time!
   }
 
-  async #query(statement: PreparedStatement): Promise<readonly PostgresRow[]> {
+  async #query<T>(statement: PreparedStatement<T>): Promise<readonly T[]> {
     const at = this.#next++ % this.#lanes.length
     const rows = this.#ends[at]!.then(() => queryWithRetry(this.#cluster, this.#lanes[at]!, 'scan', statement))
     this.#ends[at] = rows.catch(() => {})

@@ -6,6 +6,7 @@
  */
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import {
+  copyOfView,
   type Entry,
   type KeyedRead,
   type KeyRange,
@@ -14,7 +15,6 @@ import {
   type Projection,
   type RemoteReads,
   type ScanWithKeys,
-  scanMapAll,
   scanMapHeads,
   type Verification,
 } from '../../meta/meta.ts'
@@ -295,7 +295,7 @@ export class AuthorizedView implements Meta {
   async scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
     const { remote } = this.#meta
     if (remote !== undefined && this.#isReadOnly && reverse !== true)
-      return (await this.#scanWithKeys(remote, range, limit)).entries
+      return (await this.#scanWithKeys(remote, range, limit)).entries.map(copyOfView)
     return this.#verified(this.#meta.scan(range, limit, reverse))
   }
 
@@ -307,7 +307,8 @@ export class AuthorizedView implements Meta {
       const projected = scanMapHeads(entries, make, verify)
       if (projected !== undefined) return projected
     }
-    return scanMapAll((await this.#scanWithKeys(remote, range, limit)).entries, make)
+    const { entries } = await this.#scanWithKeys(remote, range, limit)
+    return entries.map((entry, index) => make(entry, index, false))
   }
 
   commit(tx: Minitransaction): Promise<boolean> {

@@ -60,8 +60,8 @@ export class LostRecordGuard implements Meta {
         const found = await remote.scanWithKeys(range, limit, reads, headsOnly)
         const { entries } = found
         assertPresent(reads, found.records)
-        if (this.#losses.isAny)
-          this.#assertWhole(range, entries.length < limit ? undefined : entries.at(-1)?.key, false)
+        const last = entries.length < limit ? undefined : entries.at(-1)
+        if (this.#losses.isAny) this.#assertWhole(range, last && copyOf(last.key), false)
         return found
       },
     }
