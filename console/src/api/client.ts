@@ -10,10 +10,28 @@ const TOKEN_HEADER = 'x-holdfast-console'
 const IDLE_HEADER = 'x-holdfast-idle'
 const TOKEN_KEY = 'holdfast-console-token'
 
+const sharedToken = (): string | undefined => window.localStorage.getItem(TOKEN_KEY) ?? undefined
+
+/**
+ * The token of this page. Another tab may replace the shared one, and the cookie, for another person: until this page
+ * has asked whose session that is, it keeps its own token, which the server refuses with any other cookie.
+ */
+let pageToken = sharedToken()
+
 export const sessionToken = {
-  get: (): string | undefined => window.localStorage.getItem(TOKEN_KEY) ?? undefined,
-  set: (token: string): void => window.localStorage.setItem(TOKEN_KEY, token),
-  clear: (): void => window.localStorage.removeItem(TOKEN_KEY),
+  get: (): string | undefined => pageToken,
+  set: (token: string): void => {
+    pageToken = token
+    window.localStorage.setItem(TOKEN_KEY, token)
+  },
+  clear: (): void => {
+    pageToken = undefined
+    window.localStorage.removeItem(TOKEN_KEY)
+  },
+  /** Goes over to the session that another tab began. */
+  takeShared: (): void => {
+    pageToken = sharedToken()
+  },
 }
 
 /** All tabs share the session: one that signs in or out changes whose pages the others show. */

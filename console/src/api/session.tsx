@@ -105,12 +105,16 @@ function enter(session: Session): void {
   void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
 }
 
-/** Another tab signed in or out. */
+/** Another tab signed in or out. Until it is known who that is, nothing is sent for the pages. */
 export async function followOtherTab(isIn: boolean): Promise<void> {
   const isOpen = isIn && Boolean(presentSession())
+  endSession()
+  sessionToken.takeShared()
   const session = isOpen ? await call('GetSession', {}).catch(() => undefined) : undefined
-  if (session === undefined || personOf(session) !== lastPerson) window.location.reload()
-  else enter(session)
+  if (session !== undefined && personOf(session) === lastPerson) return enter(session)
+  // Work that is still under way would make the browser ask before it leaves the page.
+  personLeaves()
+  window.location.reload()
 }
 
 export async function signIn(accessKey: string, secretKey: string): Promise<void> {

@@ -11,10 +11,27 @@ onlineManager.setEventListener(() => undefined)
 const subscribe = (listener: () => void): (() => void) => onlineManager.subscribe(listener)
 const isOn = (): boolean => !onlineManager.isOnline()
 
+/** Resolves as soon as there is a session, at once if there is one; fails as soon as the signal is aborted. */
+function over(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const check = (): void => {
+      if (isOn() && !signal.aborted) return
+      unsubscribe()
+      signal.removeEventListener('abort', check)
+      if (signal.aborted) reject(new DOMException('aborted', 'AbortError'))
+      else resolve()
+    }
+    const unsubscribe = subscribe(check)
+    signal.addEventListener('abort', check)
+    check()
+  })
+}
+
 export const suspension = {
   isOn,
   begin: (): void => onlineManager.setOnline(false),
   end: (): void => onlineManager.setOnline(true),
+  over,
 }
 
 export const useSuspension = (): boolean => useSyncExternalStore(subscribe, isOn)

@@ -1,6 +1,10 @@
-/** Copies and moves of this tab. They go on while pages change, until they are done or stopped. */
+/**
+ * Copies and moves of this tab. They go on while pages change, until they are done or stopped. Without a session they
+ * wait until the same person has signed in again.
+ */
 import { ApiFailure } from '../api/failure.ts'
 import { whenPersonLeaves } from '../api/leaving.ts'
+import { suspension } from '../api/suspension.ts'
 import { failureText } from '../parts/failure-text.ts'
 import { ThrottledChanges } from '../parts/throttled-changes.ts'
 import { pause } from '../uploads/transfer.ts'
@@ -43,9 +47,11 @@ async function attempts({ view: { plan }, stop, leaving }: Work, task: CopyTask)
     try {
       return await runTask(plan, task, leaving.signal)
     } catch (error) {
-      const isTemporary = error instanceof ApiFailure && error.isTemporary
-      if (!isTemporary || attempt >= ATTEMPTS_MAX) throw error
-      await pause((error.retryAfterSeconds ?? 0) * 1000 || RETRY_MS * 2 ** attempt, stop.signal)
+      if (!(error instanceof ApiFailure) || attempt >= ATTEMPTS_MAX) throw error
+      const wait = (error.retryAfterSeconds ?? 0) * 1000 || RETRY_MS * 2 ** attempt
+      if (error.status === 401) await suspension.over(stop.signal)
+      else if (error.isTemporary) await pause(wait, stop.signal)
+      else throw error
     }
   }
 }
@@ -139,8 +145,6 @@ class CopyJobs {
     const requestId = error instanceof ApiFailure ? error.requestId : undefined
     work.failed.push({ task, message: failureText(error).message, requestId })
     this.#update(work, {})
-    // Without a session every further one would fail, too.
-    if (error instanceof ApiFailure && error.status === 401) work.stop.abort()
   }
 
   #update(work: Work, change: Partial<CopyJob>): void {

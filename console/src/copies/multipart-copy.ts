@@ -1,4 +1,5 @@
 /** A copy of more than 5 GiB: an upload whose parts are ranges of the source. */
+import { suspension } from '../api/suspension.ts'
 import { readTags } from '../objects/details.ts'
 import { escapeXml, send, sendForXml, textIn } from '../objects/request.ts'
 import { confirmedEtag } from './confirmed-etag.ts'
@@ -83,7 +84,11 @@ export async function copyInParts(order: CopyOrder): Promise<string> {
     return await complete(order, upload, rows)
   } catch (error) {
     // Parts that cannot be freed now are freed by the bucket's rule for incomplete uploads.
-    await send({ method: 'DELETE', ...upload }).catch(() => {})
+    const { signal = new AbortController().signal } = order
+    await suspension
+      .over(signal)
+      .then(() => send({ method: 'DELETE', ...upload }))
+      .catch(() => {})
     throw error
   }
 }

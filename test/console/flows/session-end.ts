@@ -93,6 +93,45 @@ test('an upload that lost its session goes on when the same person is back', asy
   assertQuiet(visit.watched, /401/)
 })
 
+const MOVED = 24
+const moves = () => visit.page.getByRole('region', { name: 'Copies and moves' })
+
+async function countBelow(prefix: string): Promise<number> {
+  const query = { 'list-type': '2', prefix }
+  const { body } = await visit.world.client(BUCKET).requestOnce({ method: 'GET', query })
+  return body.toString().match(/<Key>/g)?.length ?? 0
+}
+
+/** Moves a folder. The session ends on the server before the first copy arrives there. */
+async function moveUntilSessionEnds(folder: string, to: string): Promise<void> {
+  const keys = Array.from({ length: MOVED }, (_, i) => `${folder}${i}.txt`)
+  await putMany(visit.world.client(BUCKET), keys)
+  await open(`/buckets/${BUCKET}?prefix=${encodeURIComponent(folder)}`)
+  await button('More actions on this folder').click()
+  await visit.page.getByRole('menuitem', { name: 'Move this folder…' }).click()
+  const form = visit.page.getByRole('dialog', { name: /^Move / })
+  await form.getByLabel('Folder').fill(to)
+  let ending: Promise<unknown> | undefined
+  await visit.page.route(new RegExp(`/${BUCKET}/${to}/`), async route => {
+    ending ??= endOnServer()
+    await ending
+    await route.continue()
+  })
+  await form.getByRole('button', { name: `Move ${MOVED} objects` }).click()
+  await cover().waitFor()
+  await visit.page.unroute(new RegExp(`/${BUCKET}/${to}/`))
+}
+
+test('a move that lost its session goes on by itself when the same person is back', async () => {
+  await moveUntilSessionEnds('goods/', 'store')
+  assert((await countBelow('goods/')) > 0)
+  await signIn(ROOT)
+  await moves().getByText(`${MOVED} of ${MOVED} moved`, { exact: true }).waitFor()
+  assert.deepEqual([await countBelow('goods/'), await countBelow('store/')], [0, MOVED])
+  await moves().getByRole('button', { name: 'Remove from the list' }).click()
+  assertQuiet(visit.watched, /401/)
+})
+
 test('signing in again in one tab opens the other one, too', async () => {
   await open(`/buckets/${BUCKET}`)
   await visit.page.getByRole('checkbox', { name: 'Select two.txt' }).check()
@@ -129,6 +168,38 @@ test('an editor keeps its text over the end of a session', async () => {
   await unsaved.waitFor()
   assert.equal(await editor.innerText(), typed)
   assertQuiet(visit.watched, /401/)
+})
+
+/** Requests of the page that change objects, from now on. */
+function changesFromNow(): string[] {
+  const seen: string[] = []
+  visit.page.on('request', request => {
+    const isChange = request.method() === 'PUT' || request.method() === 'DELETE'
+    if (isChange && request.url().includes(`/${BUCKET}/`)) seen.push(`${request.method()} ${request.url()}`)
+  })
+  return seen
+}
+
+test('a move that lost its session does not go on with the session of another person', async () => {
+  await moveUntilSessionEnds('wares/', 'depot')
+  const changes = changesFromNow()
+  const second = await visit.watched.context.newPage()
+  await second.goto(`${visit.world.server.consoleUrl}/buckets`)
+  await second.getByLabel('Access key').fill(OWNER.accessKey)
+  await second.getByRole('textbox', { name: 'Secret key' }).fill(OWNER.secretKey)
+  await second.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await second.getByRole('heading', { name: 'Buckets', level: 1 }).waitFor()
+  await second.close()
+  await cover().waitFor({ state: 'detached' })
+  await button('Account').click()
+  await visit.page.getByText(OWNER.accessKey, { exact: true }).waitFor()
+  assert.deepEqual(changes, [])
+  assert.equal(await moves().count(), 0)
+  assert((await countBelow('wares/')) > 0)
+  await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await signIn(ROOT)
+  await visit.page.getByRole('heading', { level: 1 }).waitFor()
+  assertQuiet(visit.watched, /40[13]/)
 })
 
 test('what one person left behind is dropped when another one signs in', async () => {
