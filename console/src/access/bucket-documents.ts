@@ -1,6 +1,7 @@
 /** The policy, the public access block and the object ownership of a bucket, and what the caller may do with them. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
+import { ApiFailure } from '../api/failure.ts'
 import { type Permission, permissionOf } from '../api/permissions.ts'
 import { BUCKETS_KEY, type Bucket } from '../api/use-buckets.ts'
 import { childrenOf, send, sendDocument, sendForXml, textIn } from '../objects/request.ts'
@@ -72,6 +73,18 @@ async function readOwnership(bucket: string, signal: AbortSignal): Promise<Owner
   const root = await sendForXml(requestOf('GET', bucket, 'ownershipControls'), { signal })
   const [rule] = childrenOf(root, 'Rule')
   return ((rule && textIn(rule, 'ObjectOwnership')) ?? 'ObjectWriter') as Ownership
+}
+
+/** Whether ownership controls turn ACLs off in a bucket; false also where the caller may not read them. */
+export async function areAclsOff(name: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { buckets } = await call('ListBuckets', { name }, { signal })
+    if (!buckets[0]?.documents.includes('ownershipControls')) return false
+    return (await readOwnership(name, signal)) === 'BucketOwnerEnforced'
+  } catch (error) {
+    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404)) return false
+    throw error
+  }
 }
 
 export const useBucketPolicy = (bucket: Bucket, mayRead: boolean) =>

@@ -23,6 +23,8 @@ export interface CopyJob {
   readonly done: number
   readonly doneBytes: number
   readonly skipped: number
+  /** The first object told that ACLs do not apply there, which the dialog could not know. */
+  readonly isWithoutAcl: boolean
   readonly failed: readonly FailedCopy[]
 }
 
@@ -42,12 +44,18 @@ const AT_ONCE = 4
 const ATTEMPTS_MAX = 5
 const RETRY_MS = 500
 
-async function attempts({ view: { plan }, stop, leaving }: Work, task: CopyTask): Promise<boolean> {
+async function attempts(work: Work, task: CopyTask): Promise<boolean> {
+  const { stop, leaving } = work
   for (let attempt = 1; ; attempt++) {
+    const { plan } = work.view
     try {
       return await runTask(plan, task, leaving.signal)
     } catch (error) {
       if (!(error instanceof ApiFailure) || attempt >= ATTEMPTS_MAX) throw error
+      if (error.code === 'AccessControlListNotSupported' && plan.keepsAcl) {
+        work.view = { ...work.view, plan: { ...plan, keepsAcl: false }, isWithoutAcl: true }
+        continue
+      }
       const wait = (error.retryAfterSeconds ?? 0) * 1000 || RETRY_MS * 2 ** attempt
       if (error.status === 401) await suspension.over(stop.signal)
       else if (error.isTemporary) await pause(wait, stop.signal)
@@ -79,7 +87,8 @@ class CopyJobs {
   start(plan: CopyPlan): void {
     const id = this.#nextId++
     const failed: FailedCopy[] = []
-    const view: CopyJob = { id, plan, state: 'running', done: 0, doneBytes: 0, skipped: 0, failed }
+    const counts = { done: 0, doneBytes: 0, skipped: 0, failed }
+    const view: CopyJob = { id, plan, state: 'running', isWithoutAcl: false, ...counts }
     const left = plan.objects.map(({ key, size }): CopyTask => ({ key, size })).reverse()
     const work: Work = { view, left, failed, stop: new AbortController(), leaving: new AbortController() }
     this.#works.set(id, work)

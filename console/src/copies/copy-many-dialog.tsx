@@ -2,7 +2,9 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useMemo, useState } from 'react'
+import { areAclsOff } from '../access/bucket-documents.ts'
 import { type Permission, usePermissions } from '../api/permissions.ts'
+import { BUCKETS_KEY } from '../api/use-buckets.ts'
 import { useIsLockOff } from '../holds/use-is-lock-off.ts'
 import { objectsBelow } from '../objects/changes.ts'
 import type { Entry } from '../objects/listing.ts'
@@ -53,6 +55,7 @@ interface Guards {
   readonly work: Permission
   readonly acl: Permission
   /** Only of moves: the right to see holds and retention, which keep an object from being moved. */
+  readonly isAclOff: boolean
   readonly locks: Permission | undefined
 }
 
@@ -62,6 +65,10 @@ function useGuards({ kind, place, entries }: CopyManyDialogProps, to: FolderPlac
   const target = { bucket: asked.bucket || place.bucket, key: `${asked.prefix}file` }
   const isLockOff = useIsLockOff(place.bucket)
   const { read, write, remove, readAcl, writeAcl, hold, retention } = usePermissions({
+  const { data: isAclOff = false } = useQuery({
+    queryKey: [...BUCKETS_KEY, 'acls-off', target.bucket],
+    queryFn: ({ signal }) => areAclsOff(target.bucket, signal),
+  })
     read: { action: 's3:GetObject', ...source },
     write: { action: 's3:PutObject', ...target },
     remove: { action: 's3:DeleteObject', ...source },
@@ -75,6 +82,7 @@ function useGuards({ kind, place, entries }: CopyManyDialogProps, to: FolderPlac
     work: needed.find(({ isRefused }) => isRefused) ?? read,
     acl: readAcl.isRefused ? readAcl : writeAcl,
     locks: kind === 'copy' || isLockOff ? undefined : hold.isRefused ? hold : retention,
+    isAclOff: isAclOff && asked.bucket === to.bucket,
   }
 }
 
@@ -98,7 +106,7 @@ export default function CopyManyDialog(props: CopyManyDialogProps) {
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     if (objects === undefined || problem !== undefined || to.bucket === '' || guards.work.isRefused) return
-    const keepsAcl = !guards.acl.isRefused && (kind === 'move' || target.withAcl)
+    const keepsAcl = !guards.acl.isRefused && !guards.isAclOff && (kind === 'move' || target.withAcl)
     copyJobs.start({ kind, from: place, to, objects, existing: target.existing, keepsAcl })
     onStart()
     close()
@@ -111,7 +119,7 @@ export default function CopyManyDialog(props: CopyManyDialogProps) {
           {error !== null && <Problem error={error} />}
           {objects === undefined && error === null && <Text role="status">{t.counting(counted)}</Text>}
           {objects?.length === 0 && <Text role="status">{t.nothing}</Text>}
-          <CopyManyForm kind={kind} target={target} change={setTarget} problem={problem} acl={guards.acl} />
+          <CopyManyForm {...{ kind, target, problem }} change={setTarget} acl={guards.acl} isAclOff={guards.isAclOff} />
           {guards.locks?.isRefused && <Text size="sm">{t.unseenLocks(guards.locks.reason ?? '')}</Text>}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>

@@ -23,6 +23,8 @@ interface CopyManyFormProps {
   readonly change: (target: CopyTarget) => void
   readonly problem: string | undefined
   readonly acl: Permission
+  /** ACLs do not apply in the bucket. */
+  readonly isAclOff: boolean
 }
 
 /** A caller who may not read the setting still may write. */
@@ -35,7 +37,8 @@ function ReplaceText({ bucket }: { readonly bucket: string }) {
   return isPending ? null : <Text size="sm">{t.replaced[data]}</Text>
 }
 
-function AclChoice({ kind, target, change, acl }: CopyManyFormProps) {
+function AclChoice({ kind, target, change, acl, isAclOff }: CopyManyFormProps) {
+  if (isAclOff) return <Text size="sm">{t.aclsOff}</Text>
   if (acl.isRefused) return <Text size="sm">{t.losesAcl(acl.reason ?? '')}</Text>
   if (kind === 'move') return <Text size="sm">{t.keepsAcl}</Text>
   return (

@@ -12,11 +12,12 @@ import classes from './copy-panel.module.css'
 
 const FailuresDialog = lazy(() => import('./failures-dialog.tsx'))
 
-function statusOf({ plan, state, done, skipped, failed }: CopyJob): string {
+function statusOf({ plan, state, done, skipped, failed, isWithoutAcl }: CopyJob): string {
   return [
     t.progress(plan.kind, done, plan.objects.length),
     ...(skipped > 0 ? [t.skipped(skipped)] : []),
     ...(failed.length > 0 ? [t.failed(failed.length)] : []),
+    ...(isWithoutAcl ? [t.withoutAcls] : []),
     ...(state === 'stopped' ? [t.stopped] : []),
   ].join(' · ')
 }

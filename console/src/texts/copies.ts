@@ -9,6 +9,9 @@ export const copyTexts = {
 export const keptAclTexts = {
   otherOwner: (name: string) =>
     `It belongs to ${name}. What is written now belongs to you, unless the bucket hands all objects to its owner.`,
+  off: (count: number) =>
+    `Its ACL has ${counted(count, 'grant', 'grants')}, which cannot be kept: the ownership controls of that bucket ` +
+    'turn ACLs off, and only its owner and its policy give access there.',
   unreadable: (reason: string) =>
     `Its ACL cannot be kept, since you may not read it; only its owner gets access. ${reason}`,
   notSettable: (count: number, reason: string) =>
@@ -77,6 +80,9 @@ export const copyManyTexts = {
   keepsAcl: 'The grants of ACLs are kept.',
   losesAcl: (reason: string) => `The grants of ACLs cannot be kept; only the owner gets access. ${reason}`,
   submit: (kind: Kind, count: number, bytes: number) => `${VERBS[kind]} ${objectsText(count)} (${bytesText(bytes)})`,
+  aclsOff:
+    'Access control lists do not apply in that bucket and are not kept: its ownership controls turn them off, and ' +
+    'only its owner and its policy give access there.',
   notMoved: 'It is held or retained. The hold would stay with the version under the old name. Copy it instead.',
   panel: 'Copies and moves',
   job: (kind: Kind, count: number, to: string) => `${DOING[kind]} ${objectsText(count)} to ${to}`,
@@ -86,6 +92,7 @@ export const copyManyTexts = {
   failed: (count: number) => `${countText(count)} failed`,
   stopped: 'stopped',
   stop: 'Stop',
+  withoutAcls: 'without ACLs, which do not apply there',
   goOn: 'Go on',
   retry: 'Try the failed ones again',
   remove: 'Remove from the list',

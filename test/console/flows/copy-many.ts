@@ -115,6 +115,40 @@ test('a copy beside an object of its name gets a number', async () => {
   await open(`/buckets/${BUCKET}?prefix=both%2F`)
   const copy = async (): Promise<void> => {
     await visit.page.getByRole('checkbox', { name: 'Select one.txt' }).check()
+const ENFORCED =
+  '<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership></Rule></OwnershipControls>'
+
+test('grants are left behind where ACLs do not apply, and the dialog says so before', async () => {
+  const sealed = client('sealed')
+  await sealed.requestOnce({ method: 'PUT' })
+  const headers = [['content-md5', md5(ENFORCED)]] as const
+  await sealed.requestOnce({ method: 'PUT', query: { ownershipControls: '' }, headers, body: Buffer.from(ENFORCED) })
+  await putMany(client(), keysIn('open/', 6), 'x', [['x-amz-acl', 'public-read']])
+  const openForm = async (kind: 'Copy' | 'Move'): Promise<void> => {
+    await open(`/buckets/${BUCKET}?prefix=open%2F`)
+    await button('More actions on this folder').click()
+    await visit.page.getByRole('menuitem', { name: `${kind} this folder…` }).click()
+    await form().getByLabel('Bucket').fill('sealed')
+  }
+  await openForm('Copy')
+  await form().getByText('Access control lists do not apply in that bucket and are not kept').waitFor()
+  assert.equal(await form().getByRole('checkbox').count(), 0)
+  await form().getByRole('button', { name: 'Copy 6 objects (6 B)' }).click()
+  await panel().getByText('6 of 6 copied', { exact: true }).waitFor()
+  await removeJob()
+  // A caller who may not read the setting learns it from the first object.
+  await visit.page.route(/\/v1\/buckets\?name=sealed/, route => route.fulfill({ json: { buckets: [] } }))
+  await openForm('Move')
+  await form().getByLabel('Folder').fill('moved')
+  await form().getByText('The grants of ACLs are kept.').waitFor()
+  await form().getByRole('button', { name: 'Move 6 objects (6 B)' }).click()
+  await panel().getByText('6 of 6 moved · without ACLs, which do not apply there').waitFor()
+  await visit.page.unroute(/\/v1\/buckets\?name=sealed/)
+  assert.deepEqual([(await keysBelow('moved/open/', 'sealed')).length, (await keysBelow('open/')).length], [6, 0])
+  await removeJob()
+  assertQuiet(visit.watched, /400/)
+})
+
     await button('Copy…').click()
     await form().getByLabel('Folder').fill('to')
     await form().getByRole('radio', { name: 'Keep both' }).check()
