@@ -3,10 +3,8 @@ import { Button, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
-import { copyObject } from '../copies/copy-object.ts'
 import { exactTimeText } from '../format.ts'
 import { deleteVersion } from '../objects/changes.ts'
-import { objectDetails } from '../objects/details.ts'
 import type { Version } from '../objects/listing.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -19,19 +17,19 @@ import { useVersions } from './use-versions.ts'
 import { VersionList } from './version-list.tsx'
 import { type VersionAct, VersionRow } from './version-row.tsx'
 
+const MakeCurrentDialog = lazy(() => import('./make-current-dialog.tsx'))
 const VersionDifference = lazy(() => import('./version-difference.tsx'))
 const t = texts.versions
 
-function useVersionActs(bucket: string) {
+/** A deleted object is restored by removing its marker. */
+type Removal = Exclude<VersionAct, 'current'>
+
+function useRemovals(bucket: string) {
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: async ({ act, version }: { act: VersionAct; version: Version }): Promise<string> => {
-      const { key, versionId } = version
-      if (act === 'current') {
-        const source = await objectDetails(bucket, key, versionId)
-        await copyObject({ from: { bucket, key, versionId }, to: { bucket, key }, source })
-      } else await deleteVersion(bucket, { key, versionId })
-      return { current: t.madeCurrent, restore: t.restored, delete: t.deleted }[act]
+    mutationFn: async ({ act, version: { key, versionId } }: { act: Removal; version: Version }): Promise<string> => {
+      await deleteVersion(bucket, { key, versionId })
+      return { restore: t.restored, delete: t.deleted }[act]
     },
     onSuccess: async text => {
       for (const name of ['versions', 'object', 'listing', 'tags']) {
@@ -58,13 +56,30 @@ function DeleteVersionDialog({ version, close, run }: { version: Version; close:
   )
 }
 
+interface AskedProps {
+  readonly bucket: string
+  readonly asked: { readonly act: Exclude<VersionAct, 'restore'>; readonly version: Version }
+  readonly isDeleted: boolean
+  readonly close: () => void
+  readonly remove: () => void
+}
+
+function AskedDialog({ bucket, asked: { act, version }, isDeleted, close, remove }: AskedProps) {
+  if (act === 'current') return <MakeCurrentDialog {...{ bucket, version, isDeleted, close }} />
+  const run = (): void => {
+    close()
+    remove()
+  }
+  return <DeleteVersionDialog {...{ version, close, run }} />
+}
+
 export default function ObjectVersions({ place: { bucket, key } }: { readonly place: ObjectPlace }) {
   const listing = useVersions(bucket, key)
   const { versions, error, isPending, refetch } = listing
   const [picked, setPicked] = useState<readonly string[]>([])
-  const [doomed, setDoomed] = useState<Version>()
+  const [asked, setAsked] = useState<AskedProps['asked']>()
   const [isComparing, setComparing] = useState(false)
-  const acts = useVersionActs(bucket)
+  const removals = useRemovals(bucket)
   const permissions = usePermissions({
     read: { action: 's3:GetObjectVersion', bucket, key },
     write: { action: 's3:PutObject', bucket, key },
@@ -77,14 +92,14 @@ export default function ObjectVersions({ place: { bucket, key } }: { readonly pl
   // The third choice replaces the older of the first two.
   const pick = ({ versionId }: Version): void =>
     setPicked(picked.includes(versionId) ? picked.filter(id => id !== versionId) : [...picked.slice(-1), versionId])
-  const act = (what: VersionAct, version: Version): void =>
-    what === 'delete' ? setDoomed(version) : acts.mutate({ act: what, version })
-  const running = acts.isPending ? acts.variables : undefined
+  const begin = (act: VersionAct, version: Version): void =>
+    act === 'restore' ? removals.mutate({ act, version }) : setAsked({ act, version })
+  const running = removals.isPending ? removals.variables : undefined
   const [newer, older] = picked.length < 2 ? [] : [...versions].filter(isPicked)
   return (
     <Stack>
       {error !== null && <Problem error={error} retry={() => void refetch()} />}
-      {acts.error !== null && <Problem error={acts.error} />}
+      {removals.error !== null && <Problem error={removals.error} />}
       <div className={classes.compare}>
         <Text size="sm">{t.pickTwo}</Text>
         <Button size="xs" variant="default" disabled={older === undefined} onClick={() => setComparing(true)}>
@@ -98,7 +113,7 @@ export default function ObjectVersions({ place: { bucket, key } }: { readonly pl
             {...{ bucket, version, permissions }}
             isPicked={isPicked(version)}
             pick={() => pick(version)}
-            act={what => act(what, version)}
+            act={act => begin(act, version)}
             running={running?.version.versionId === version.versionId ? running.act : undefined}
           />
         )}
@@ -107,17 +122,15 @@ export default function ObjectVersions({ place: { bucket, key } }: { readonly pl
         {isComparing && newer !== undefined && older !== undefined && (
           <VersionDifference {...{ bucket, newer, older }} close={() => setComparing(false)} />
         )}
+        {asked !== undefined && (
+          <AskedDialog
+            {...{ bucket, asked }}
+            isDeleted={versions.at(0)!.isMarker}
+            close={() => setAsked(undefined)}
+            remove={() => removals.mutate({ act: 'delete', version: asked.version })}
+          />
+        )}
       </Suspense>
-      {doomed !== undefined && (
-        <DeleteVersionDialog
-          version={doomed}
-          close={() => setDoomed(undefined)}
-          run={() => {
-            setDoomed(undefined)
-            acts.mutate({ act: 'delete', version: doomed })
-          }}
-        />
-      )}
     </Stack>
   )
 }

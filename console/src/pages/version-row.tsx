@@ -51,13 +51,7 @@ function RowActions({ bucket, version, act, running, permissions: { read, write,
             {t.download}
           </GuardedButton>
           {!isLatest && (
-            <GuardedButton
-              permission={write}
-              size="xs"
-              variant="default"
-              loading={running === 'current'}
-              onClick={() => act('current')}
-            >
+            <GuardedButton permission={write} size="xs" variant="default" onClick={() => act('current')}>
               {t.makeCurrent}
             </GuardedButton>
           )}

@@ -268,6 +268,13 @@ export const texts = {
     view: 'View',
     download: 'Download',
     makeCurrent: 'Make current',
+    makeCurrentTitle: 'Make this version current?',
+    makeCurrentText: (time: string) => `A copy of the version of ${time} becomes the current version.`,
+    currentAcl:
+      'It gets the access control list of the version that is current now, so that access that was withdrawn does ' +
+      'not come back.',
+    currentPrivate: 'There is no current version now, so that only its owner gets access by its access control list.',
+    currentWithoutAcl: 'Access control lists do not apply in this bucket.',
     madeCurrent: 'The old version is current again, as a new version.',
     restore: 'Restore',
     restored: 'The delete marker is gone: the object is back.',

@@ -72,7 +72,9 @@ test('a double click copies once and makes one version current', async () => {
   await putMany(client, ['twice.txt'], 'old')
   await putMany(client, ['twice.txt'], 'new')
   await open(`/buckets/${BUCKET}/object?key=twice.txt&tab=versions`)
-  await button('Make current').dblclick()
+  await button('Make current').click()
+  const question = visit.page.getByRole('dialog', { name: 'Make this version current?' })
+  await question.getByRole('button', { name: 'Make current' }).dblclick()
   await visit.page.getByText('The old version is current again').waitFor()
   await visit.page.getByRole('list', { name: 'Versions, newest first' }).getByRole('listitem').nth(2).waitFor()
   assert.equal(await versionsOf('twice.txt'), 3)
@@ -82,6 +84,37 @@ test('a double click copies once and makes one version current', async () => {
   await dialog.getByRole('button', { name: 'Copy' }).dblclick()
   await visit.page.getByRole('heading', { name: 'copied.txt', level: 1 }).waitFor()
   assert.equal(await versionsOf('copied.txt'), 1)
+  assertQuiet(visit.watched)
+})
+
+/** Makes the version current that holds this text, and tells whether everybody may read the object then. */
+async function makeCurrent(key: string, row: number, said: string): Promise<boolean> {
+  await open(`/buckets/${BUCKET}/object?key=${key}&tab=versions`)
+  const rows = visit.page.getByRole('list', { name: 'Versions, newest first' }).getByRole('listitem')
+  await rows.nth(row).getByRole('button', { name: 'Make current' }).click()
+  const question = visit.page.getByRole('dialog', { name: 'Make this version current?' })
+  await question.getByText(said).waitFor()
+  await question.getByRole('button', { name: 'Make current' }).click()
+  await question.waitFor({ state: 'detached' })
+  const { body } = await visit.world.client(BUCKET).requestOnce({ method: 'GET', key, query: { acl: '' } })
+  return body.toString().includes('AllUsers')
+}
+
+test('an old version that becomes current gets the access of the current one, not its own', async () => {
+  const client = visit.world.client(BUCKET)
+  const everybody = [['x-amz-acl', 'public-read']] as const
+  await putMany(client, ['withdrawn.txt'], 'old', everybody)
+  await putMany(client, ['withdrawn.txt'], 'new')
+  const kept = 'It gets the access control list of the version that is current now'
+  assert.equal(await makeCurrent('withdrawn.txt', 1, kept), false)
+  await putMany(client, ['published.txt'], 'old')
+  await putMany(client, ['published.txt'], 'new', everybody)
+  assert.equal(await makeCurrent('published.txt', 1, kept), true)
+  await putMany(client, ['removed.txt'], 'old', everybody)
+  await client.requestOnce({ method: 'DELETE', key: 'removed.txt' })
+  assert.equal(await makeCurrent('removed.txt', 1, 'There is no current version now'), false)
+  const { body } = await client.requestOnce({ method: 'GET', key: 'removed.txt' })
+  assert.equal(body.toString(), 'old')
   assertQuiet(visit.watched)
 })
 
