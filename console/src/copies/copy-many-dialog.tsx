@@ -11,13 +11,13 @@ import type { Entry } from '../objects/listing.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { copyManyTexts as t } from '../texts/copies.ts'
+import { copyTexts, copyManyTexts as t } from '../texts/copies.ts'
 import { texts } from '../texts/texts.ts'
 import { copyJobs } from './copy-jobs.ts'
 import { CopyManyForm, type CopyTarget } from './copy-many-form.tsx'
 import type { CopyKind } from './copy-plan.ts'
 import type { FolderPlace } from './folder-place.ts'
-import { meetsSources } from './target-key.ts'
+import { hasNamelessFolder, meetsSources } from './target-key.ts'
 import { useAskedTarget } from './use-asked-target.ts'
 
 export interface CopyManyDialogProps {
@@ -45,6 +45,7 @@ function useCounted({ bucket }: FolderPlace, entries: readonly Entry[]) {
 const folderOf = (text: string): string => (text === '' || text.endsWith('/') ? text : `${text}/`)
 
 function problemOf(from: FolderPlace, to: FolderPlace, entries: readonly Entry[]): string | undefined {
+  if (hasNamelessFolder(to.prefix, from.prefix)) return copyTexts.namelessFolder
   if (from.bucket !== to.bucket) return undefined
   if (from.prefix === to.prefix) return t.same
   return entries.some(({ kind, key }) => kind === 'folder' && to.prefix.startsWith(key)) ? t.inside : undefined
@@ -54,8 +55,8 @@ interface Guards {
   /** The first refusal of what the work needs. */
   readonly work: Permission
   readonly acl: Permission
-  /** Only of moves: the right to see holds and retention, which keep an object from being moved. */
   readonly isAclOff: boolean
+  /** Only of moves: the right to see holds and retention, which keep an object from being moved. */
   readonly locks: Permission | undefined
 }
 
@@ -64,11 +65,11 @@ function useGuards({ kind, place, entries }: CopyManyDialogProps, to: FolderPlac
   const asked = useAskedTarget(to)
   const target = { bucket: asked.bucket || place.bucket, key: `${asked.prefix}file` }
   const isLockOff = useIsLockOff(place.bucket)
-  const { read, write, remove, readAcl, writeAcl, hold, retention } = usePermissions({
   const { data: isAclOff = false } = useQuery({
     queryKey: [...BUCKETS_KEY, 'acls-off', target.bucket],
     queryFn: ({ signal }) => areAclsOff(target.bucket, signal),
   })
+  const { read, write, remove, readAcl, writeAcl, hold, retention } = usePermissions({
     read: { action: 's3:GetObject', ...source },
     write: { action: 's3:PutObject', ...target },
     remove: { action: 's3:DeleteObject', ...source },
@@ -81,8 +82,8 @@ function useGuards({ kind, place, entries }: CopyManyDialogProps, to: FolderPlac
   return {
     work: needed.find(({ isRefused }) => isRefused) ?? read,
     acl: readAcl.isRefused ? readAcl : writeAcl,
-    locks: kind === 'copy' || isLockOff ? undefined : hold.isRefused ? hold : retention,
     isAclOff: isAclOff && asked.bucket === to.bucket,
+    locks: kind === 'copy' || isLockOff ? undefined : hold.isRefused ? hold : retention,
   }
 }
 

@@ -9,9 +9,10 @@ import { GuardedButton } from '../parts/guarded-button.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { navigate, toObject } from '../router.tsx'
-import { renameTexts as t } from '../texts/copies.ts'
+import { copyTexts, renameTexts as t } from '../texts/copies.ts'
 import { CopiedOnly } from './copy-object.ts'
 import { type Act, type Objections, type Renaming, renameOrCopy } from './rename.ts'
+import { hasNamelessFolder } from './target-key.ts'
 
 interface Blocked extends Objections {
   readonly act: Act
@@ -61,10 +62,10 @@ function Failure({ error }: { readonly error: Error }) {
 interface NewPlaceProps {
   readonly to: Renaming['to']
   readonly change: (changed: Partial<Renaming['to']>) => void
-  readonly isSame: boolean
+  readonly problem: string | undefined
 }
 
-function NewPlace({ to, change, isSame }: NewPlaceProps) {
+function NewPlace({ to, change, problem }: NewPlaceProps) {
   return (
     <>
       <TextInput
@@ -72,12 +73,18 @@ function NewPlace({ to, change, isSame }: NewPlaceProps) {
         description={t.toHint}
         value={to.key}
         onChange={event => change({ key: event.currentTarget.value })}
-        error={isSame ? t.same : undefined}
+        error={problem}
         data-autofocus
       />
       <TextInput label={t.bucket} value={to.bucket} onChange={event => change({ bucket: event.currentTarget.value })} />
     </>
   )
+}
+
+function problemOf(place: ObjectPlace, to: Renaming['to']): string | undefined {
+  if (to.bucket === place.bucket && to.key === place.key) return t.same
+  const folder = place.key.slice(0, place.key.lastIndexOf('/') + 1)
+  return hasNamelessFolder(to.key, folder) ? copyTexts.namelessFolder : undefined
 }
 
 export default function RenameDialog({ place, close }: { readonly place: ObjectPlace; readonly close: () => void }) {
@@ -87,8 +94,8 @@ export default function RenameDialog({ place, close }: { readonly place: ObjectP
   const work = useRenaming({ block: setBlocked, close })
   const mayRename = place.versionId === undefined
   const { remove } = usePermissions({ remove: { action: 's3:DeleteObject', bucket: place.bucket, key: place.key } })
-  const isSame = to.bucket === place.bucket && to.key === place.key
-  const isWrong = isSame || to.key === '' || to.bucket === ''
+  const problem = problemOf(place, to)
+  const isWrong = problem !== undefined || to.key === '' || to.bucket === ''
   const change = (changed: Partial<typeof to>): void => {
     setTo({ ...to, ...changed })
     setBlocked(undefined)
@@ -109,7 +116,7 @@ export default function RenameDialog({ place, close }: { readonly place: ObjectP
           <Text size="sm">{t.what}</Text>
           {work.error !== null && <Failure error={work.error} />}
           {blocked !== undefined && <Blocking texts={blocked.texts} />}
-          <NewPlace {...{ to, change, isSame }} />
+          <NewPlace {...{ to, change, problem }} />
           <Checkbox
             label={t.withAcl}
             description={t.withAclHint}

@@ -10,6 +10,15 @@ interface Way {
 export const targetKey = ({ from, to }: Way, key: string): string => to.prefix + key.slice(from.prefix.length)
 
 /**
+ * True if a folder of the path would have no name, as of `/x` or `a//b`. S3 has such keys, but hardly anybody wants
+ * them, and they are hard to find again. Folders with no name that are there already may be kept.
+ */
+export function hasNamelessFolder(path: string, folder: string): boolean {
+  const added = path.startsWith(folder) ? path.slice(folder.length) : path
+  return added.startsWith('/') || added.includes('//')
+}
+
+/**
  * True if an object would get the name of another one of them: `a/a/x` and `a/a/a/x` of the folder `a/a/` that goes to
  * the top. One that is replaced before its own turn is lost.
  */

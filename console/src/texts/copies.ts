@@ -3,15 +3,17 @@ import { bytesText, countText } from '../format.ts'
 import { counted, objectsText } from './texts.ts'
 
 export const copyTexts = {
+  namelessFolder:
+    'A folder needs a name. Leave out the slash at the beginning, and write one slash, not two, between folders.',
   noConfirmation: 'The server did not confirm the copy. Try again.',
 } as const
 
 export const keptAclTexts = {
-  otherOwner: (name: string) =>
-    `It belongs to ${name}. What is written now belongs to you, unless the bucket hands all objects to its owner.`,
   off: (count: number) =>
     `Its ACL has ${counted(count, 'grant', 'grants')}, which cannot be kept: the ownership controls of that bucket ` +
     'turn ACLs off, and only its owner and its policy give access there.',
+  otherOwner: (name: string) =>
+    `It belongs to ${name}. What is written now belongs to you, unless the bucket hands all objects to its owner.`,
   unreadable: (reason: string) =>
     `Its ACL cannot be kept, since you may not read it; only its owner gets access. ${reason}`,
   notSettable: (count: number, reason: string) =>
@@ -78,11 +80,11 @@ export const copyManyTexts = {
     'You may not see holds and retention, so that held objects are moved as well; their held versions stay among ' +
     `those of the old names. ${reason}`,
   keepsAcl: 'The grants of ACLs are kept.',
-  losesAcl: (reason: string) => `The grants of ACLs cannot be kept; only the owner gets access. ${reason}`,
-  submit: (kind: Kind, count: number, bytes: number) => `${VERBS[kind]} ${objectsText(count)} (${bytesText(bytes)})`,
   aclsOff:
     'Access control lists do not apply in that bucket and are not kept: its ownership controls turn them off, and ' +
     'only its owner and its policy give access there.',
+  losesAcl: (reason: string) => `The grants of ACLs cannot be kept; only the owner gets access. ${reason}`,
+  submit: (kind: Kind, count: number, bytes: number) => `${VERBS[kind]} ${objectsText(count)} (${bytesText(bytes)})`,
   notMoved: 'It is held or retained. The hold would stay with the version under the old name. Copy it instead.',
   panel: 'Copies and moves',
   job: (kind: Kind, count: number, to: string) => `${DOING[kind]} ${objectsText(count)} to ${to}`,
@@ -90,9 +92,9 @@ export const copyManyTexts = {
   progress: (kind: Kind, done: number, all: number) => `${countText(done)} of ${countText(all)} ${DONE[kind]}`,
   skipped: (count: number) => `${countText(count)} skipped`,
   failed: (count: number) => `${countText(count)} failed`,
+  withoutAcls: 'without ACLs, which do not apply there',
   stopped: 'stopped',
   stop: 'Stop',
-  withoutAcls: 'without ACLs, which do not apply there',
   goOn: 'Go on',
   retry: 'Try the failed ones again',
   remove: 'Remove from the list',

@@ -61,6 +61,11 @@ test('a folder is copied while other pages are looked at, and names that exist a
   await form().getByText('they are there already').waitFor()
   await form().getByLabel('Folder').fill('box/inside')
   await form().getByText('A folder cannot go into itself.').waitFor()
+  for (const nameless of ['/', '/x', 'a//b']) {
+    await form().getByLabel('Folder').fill(nameless)
+    await form().getByText('A folder needs a name.').waitFor()
+  }
+  assert(await form().getByRole('button', { name: 'Copy 30 objects' }).isDisabled())
   await form().getByLabel('Bucket').fill('shelf')
   await form().getByLabel('Folder').fill('all')
   await showPage(visit.page, 'copy-many')
@@ -110,11 +115,6 @@ test('a selection is moved over what is there, with its ACLs, and leaves nothing
   assertQuiet(visit.watched)
 })
 
-test('a copy beside an object of its name gets a number', async () => {
-  await putMany(client(), ['both/one.txt'], 'mine')
-  await open(`/buckets/${BUCKET}?prefix=both%2F`)
-  const copy = async (): Promise<void> => {
-    await visit.page.getByRole('checkbox', { name: 'Select one.txt' }).check()
 const ENFORCED =
   '<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership></Rule></OwnershipControls>'
 
@@ -149,6 +149,11 @@ test('grants are left behind where ACLs do not apply, and the dialog says so bef
   assertQuiet(visit.watched, /400/)
 })
 
+test('a copy beside an object of its name gets a number', async () => {
+  await putMany(client(), ['both/one.txt'], 'mine')
+  await open(`/buckets/${BUCKET}?prefix=both%2F`)
+  const copy = async (): Promise<void> => {
+    await visit.page.getByRole('checkbox', { name: 'Select one.txt' }).check()
     await button('Copy…').click()
     await form().getByLabel('Folder').fill('to')
     await form().getByRole('radio', { name: 'Keep both' }).check()

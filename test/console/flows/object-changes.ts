@@ -120,6 +120,9 @@ test('an old version that becomes current gets the access of the current one, no
 
 test('a rename is sent by the Enter key', async () => {
   await button('Rename or copy').click()
+  await visit.page.getByLabel('New name').fill('//entered.txt')
+  await visit.page.getByText('A folder needs a name.').waitFor()
+  assert(await button('Rename').isDisabled())
   await visit.page.getByLabel('New name').fill('entered.txt')
   await visit.page.keyboard.press('Enter')
   await visit.page.getByRole('heading', { name: 'entered.txt', level: 1 }).waitFor()
