@@ -78,12 +78,32 @@ test('a caller who is no administrator sees the buckets of the own account, as f
     assert.deepEqual(namesIn(await account.ask({ path: `/v1/buckets?accountId=${ONE}` })), ['kept', 'open'])
     assert.deepEqual(namesIn(await account.ask({ path: '/v1/buckets?name=open' })), ['open'])
     assert.deepEqual(namesIn(await account.ask({ path: '/v1/buckets?name=other' })), [])
+    assert.deepEqual(namesIn(await account.ask({ path: '/v1/buckets?contains=pe' })), ['open'])
+    assert.deepEqual(namesIn(await account.ask({ path: '/v1/buckets?contains=the' })), [])
     const lister = await pageOf(consoled, ONE, policyOf('s3:ListAllMyBuckets', 's3:GetBucketVersioning'))
     const [first] = (await lister.ask({ path: '/v1/buckets' })).json().buckets as Record<string, unknown>[]
     assert.deepEqual(Object.keys(first!).sort(), ['createdAt', 'documents', 'name', 'owner', 'versioning'])
     assert.deepEqual(first!.documents, [])
     const stranger = await pageOf(consoled, TWO, policyOf('s3:GetObject'))
     assert.equal((await stranger.ask({ path: '/v1/buckets' })).status, 403)
+  }))
+
+test('an administrator finds users of all accounts by parts of names, in upper and lower case', () =>
+  withConsole(async consoled => {
+    const { accounts, ask } = consoled
+    await accounts.create({ accountId: ONE, displayName: 'Harbour' })
+    await accounts.create({ accountId: TWO })
+    for (const name of ['Ann', 'ben']) await accounts.createUser(ONE, name)
+    await accounts.createUser(TWO, 'joann')
+    const found = async (query: string): Promise<unknown> =>
+      ((await ask({ path: `/v1/users?${query}` })).json().users as { name: string }[]).map(({ name }) => name)
+    assert.deepEqual(await found('contains=ANN'), ['Ann', 'joann'])
+    assert.deepEqual(await found('contains=ann&limit=1'), ['Ann'])
+    assert.deepEqual(await found('contains=harb'), ['Ann', 'ben'])
+    assert.deepEqual(await found(`contains=${TWO}`), ['joann'])
+    assert.deepEqual(await found('contains=nobody'), [])
+    const page = await pageOf(consoled, TWO)
+    assert.equal((await page.ask({ path: '/v1/users' })).status, 403)
   }))
 
 test('an explanation is given about oneself, without reasons of buckets of others and without hidden facts', () =>

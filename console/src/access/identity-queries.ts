@@ -31,6 +31,15 @@ export const usersQuery = (accountId: string) =>
     queryFn: ({ signal }) => call('ListUsers', { accountId }, { signal }),
   })
 
+const FOUND_MAX = 40
+
+/** Of all accounts. */
+export const usersWithQuery = (contains: string) =>
+  queryOptions({
+    queryKey: [...IDENTITY_KEY, 'users with', contains],
+    queryFn: ({ signal }) => call('FindUsers', { contains, limit: FOUND_MAX }, { signal }),
+  })
+
 export const useUsers = (accountId: string) => useQuery(usersQuery(accountId))
 
 export const useUser = (accountId: string, user: string, isWanted = true) =>

@@ -244,6 +244,11 @@ export interface AdminApi {
   }
   /** Export the ledger of a bucket: a header, the entries and a signed closing line, one line each. */
   ExportLedger: { input: { readonly bucket: string }; output: Readonly<Record<string, unknown>> }
+  /** Find users of all accounts by a part of their name, or of the name or id of their account. */
+  FindUsers: {
+    input: { readonly contains?: string; readonly limit?: number }
+    output: { readonly users: readonly { readonly accountId: string; readonly name: string }[] }
+  }
   /** Begin a session with what the issuer sent the browser back with. */
   FinishOidcSignIn: {
     input: { readonly code: string; readonly state: string }
@@ -599,7 +604,13 @@ export interface AdminApi {
   }
   /** List buckets with their settings and usage, in order of name: of all accounts, or the own account for others. */
   ListBuckets: {
-    input: { readonly accountId?: string; readonly after?: string; readonly limit?: number; readonly name?: string }
+    input: {
+      readonly accountId?: string
+      readonly after?: string
+      readonly limit?: number
+      readonly name?: string
+      readonly contains?: string
+    }
     output: {
       readonly buckets: readonly {
         readonly name: string
@@ -847,6 +858,7 @@ export const ADMIN_API = {
   ExpelMember: { method: 'DELETE', path: '/v1/cluster/members/{id}', query: [] },
   Explain: { method: 'POST', path: '/v1/explain', query: [] },
   ExportLedger: { method: 'GET', path: '/v1/ledgers/{bucket}', query: [] },
+  FindUsers: { method: 'GET', path: '/v1/users', query: ['contains', 'limit'] },
   FinishOidcSignIn: { method: 'POST', path: '/v1/session/oidc/finish', query: [] },
   GetAccount: { method: 'GET', path: '/v1/accounts/{accountId}', query: [] },
   GetBackup: { method: 'GET', path: '/v1/backups', query: [] },
@@ -873,7 +885,7 @@ export const ADMIN_API = {
   GetUser: { method: 'GET', path: '/v1/accounts/{accountId}/users/{user}', query: [] },
   KeepBackup: { method: 'POST', path: '/v1/backups/{backup}', query: [] },
   ListAccounts: { method: 'GET', path: '/v1/accounts', query: [] },
-  ListBuckets: { method: 'GET', path: '/v1/buckets', query: ['accountId', 'after', 'limit', 'name'] },
+  ListBuckets: { method: 'GET', path: '/v1/buckets', query: ['accountId', 'after', 'limit', 'name', 'contains'] },
   ListHeldVersions: { method: 'GET', path: '/v1/buckets/{bucket}/held', query: ['prefix', 'after', 'limit'] },
   ListKeys: { method: 'GET', path: '/v1/accounts/{accountId}/keys', query: ['user'] },
   ListLedgerEntries: { method: 'GET', path: '/v1/ledgers/{bucket}/entries', query: ['after', 'limit'] },

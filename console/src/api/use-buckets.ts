@@ -1,5 +1,5 @@
 /** The buckets that the caller may see, page by page. */
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import type { AdminApi } from './admin-api.ts'
 import { call } from './client.ts'
 
@@ -16,6 +16,22 @@ export function useBuckets() {
     getNextPageParam: page => page.next,
   })
   return { ...query, buckets: query.data?.pages.flatMap(page => page.buckets) ?? [] }
+}
+
+const FOUND_MAX = 20
+
+/** Buckets whose names contain one of the words, also those that no page was loaded of. */
+export function useFoundBuckets(words: readonly string[]): { readonly found: Bucket[]; readonly isPending: boolean } {
+  return useQueries({
+    queries: words.map(contains => ({
+      queryKey: [...BUCKETS_KEY, 'found', contains],
+      queryFn: ({ signal }: { signal: AbortSignal }) => call('ListBuckets', { contains, limit: FOUND_MAX }, { signal }),
+    })),
+    combine: lists => ({
+      found: lists.flatMap(({ data }) => data?.buckets ?? []),
+      isPending: lists.some(({ isLoading }) => isLoading),
+    }),
+  })
 }
 
 /** Null when there is no such bucket, or none that the caller may list. */

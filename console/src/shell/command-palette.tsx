@@ -4,6 +4,7 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { paletteTexts as t } from '../texts/palette.ts'
+import { wordsOf } from './asked-words.ts'
 import type { Command } from './command.ts'
 import classes from './command-palette.module.css'
 import { useCommands } from './commands.ts'
@@ -16,8 +17,9 @@ export default function CommandPalette({ close }: { readonly close: () => void }
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
   const listId = useId()
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const all = useCommands(text).filter(({ label }) => matches(label.toLowerCase(), words))
+  const words = wordsOf(text)
+  const { commands, isAsking } = useCommands(text)
+  const all = commands.filter(({ label }) => matches(label.toLowerCase(), words))
   const found = all.slice(0, SHOWN_MAX)
   const at = Math.min(chosen, Math.max(0, found.length - 1))
   const list = useRef<HTMLDivElement>(null)
@@ -76,7 +78,7 @@ export default function CommandPalette({ close }: { readonly close: () => void }
         ))}
       </div>
       <Text role="status" c="dimmed" size="sm" pt="sm">
-        {found.length === 0 && t.nothing}
+        {found.length === 0 && (isAsking ? t.searching : t.nothing)}
         {all.length > found.length && t.more(all.length - found.length)}
       </Text>
     </Dialog>

@@ -2,7 +2,7 @@
 import { useMantineColorScheme } from '@mantine/core'
 import { usePermissions } from '../api/permissions.ts'
 import { type Session, signOut, useSession } from '../api/session.tsx'
-import { useBuckets } from '../api/use-buckets.ts'
+import { useBuckets, useFoundBuckets } from '../api/use-buckets.ts'
 import { STORE } from '../ledger/entry.ts'
 import {
   SERVER_PARTS,
@@ -19,6 +19,7 @@ import { paletteTexts as t } from '../texts/palette.ts'
 import { serverTexts } from '../texts/server.ts'
 import { texts } from '../texts/texts.ts'
 import { areasFor } from './areas.ts'
+import { useAskedWords } from './asked-words.ts'
 import { bucketPages, openBucket, useHereCommands } from './bucket-commands.ts'
 import { type Command, pageCommand } from './command.ts'
 import { useIdentityCommands } from './identity-commands.ts'
@@ -60,22 +61,25 @@ function useActions({ administrator }: Session): Command[] {
   ]
 }
 
-/** `text` is what was typed: users are looked up only when it can name one. */
-export function useCommands(text: string): Command[] {
+/** The server is asked for what was typed: users, and buckets that are not loaded. */
+export function useCommands(text: string): { readonly commands: readonly Command[]; readonly isAsking: boolean } {
   const session = useSession()
-  const { buckets } = useBuckets()
+  const { words, isResting } = useAskedWords(text)
+  const { buckets: loaded, hasNextPage } = useBuckets()
+  const { found, isPending } = useFoundBuckets(hasNextPage ? words : [])
+  const buckets = [...loaded, ...found]
   const here = useHereCommands(buckets)
   const actions = useActions(session)
-  const identities = useIdentityCommands(text)
+  const identities = useIdentityCommands(words)
   const all = [
     ...here,
     ...pageCommands(session),
     ...actions,
     ...buckets.map(({ name }) => openBucket(name)),
-    ...identities,
+    ...identities.commands,
     ...buckets.flatMap(bucket => bucketPages(bucket, session)),
   ]
-  // Commands about this place come first, and only once.
-  const own = new Set(here.map(({ id }) => id))
-  return all.filter(({ id }, i) => i < here.length || !own.has(id))
+  // Commands about this place come first, and each is there only once.
+  const commands = [...new Map(all.map(command => [command.id, command])).values()]
+  return { commands, isAsking: !isResting || isPending || identities.isPending }
 }

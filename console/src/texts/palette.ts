@@ -5,6 +5,7 @@ export const paletteTexts = {
   title: 'Search and commands',
   placeholder: 'Type a bucket, a page or a command',
   nothing: 'Nothing matches.',
+  searching: 'Searching…',
   more: (count: number) => `${countText(count)} more. Type more to narrow them down.`,
   openBucket: (name: string) => `Open bucket ${name}`,
   deletedOf: (name: string) => `Deleted objects of ${name}`,

@@ -4,9 +4,9 @@ import { Fault } from '../../model/faults.ts'
 import { CANNED_NAMES, cannedPolicy } from '../../rules/access/canned-policies.ts'
 import { isBucketName } from '../../rules/naming.ts'
 import { freshAccountId } from '../../store/identity/accounts.ts'
-import { body, booleanField, optionalField, path, policyDocument, textField } from '../input.ts'
+import { body, booleanField, optionalField, path, policyDocument, positiveInteger, query, textField } from '../input.ts'
 import { route } from '../route.ts'
-import { ACCOUNT, listOf, objectOf, USER } from '../schemas.ts'
+import { ACCOUNT, listOf, objectOf, TEXT, USER } from '../schemas.ts'
 
 export const isoTime = (ms: number): string | undefined => (ms === 0 ? undefined : new Date(ms).toISOString())
 
@@ -108,6 +108,34 @@ export const ListUsers = route({
   answer: objectOf({ users: listOf(USER) }),
   input: { accountId },
   run: async (ctx, input) => ({ users: (await ctx.accounts.users(input.accountId)).map(shownUser) }),
+})
+
+const FOUND_MAX = 100
+
+export const FindUsers = route({
+  name: 'FindUsers',
+  method: 'GET',
+  path: '/v1/users',
+  summary: 'Find users of all accounts by a part of their name, or of the name or id of their account',
+  permission: 'admin',
+  answer: objectOf({ users: listOf(objectOf({ accountId: TEXT, name: TEXT })) }),
+  input: {
+    contains: query(textField, 'The part, in upper or lower case; all users when absent'),
+    limit: query(positiveInteger, `${FOUND_MAX} at most`),
+  },
+  async run(ctx, { contains = '', limit = FOUND_MAX }) {
+    const part = contains.toLowerCase()
+    const users: { readonly accountId: string; readonly name: string }[] = []
+    for (const { accountId: id, displayName } of await ctx.accounts.list()) {
+      const isWhole = `${displayName.toLowerCase()} ${id}`.includes(part)
+      for (const { name } of await ctx.accounts.users(id)) {
+        if (!isWhole && !name.toLowerCase().includes(part)) continue
+        users.push({ accountId: id, name })
+        if (users.length === Math.min(limit, FOUND_MAX)) return { users }
+      }
+    }
+    return { users }
+  },
 })
 
 export const CreateUser = route({

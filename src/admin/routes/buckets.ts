@@ -57,17 +57,19 @@ export const ListBucketsRoute = route({
     after: query(textField, 'Only names after this one'),
     limit: query(positiveInteger, `${PAGE_MAX} at most`),
     name: query(textField, 'Only the bucket of this name'),
+    contains: query(textField, 'Only names that contain this text'),
   },
   answer: {
     type: 'object',
     required: ['buckets'],
     properties: { buckets: { type: 'array', items: LISTED_BUCKET }, next: { type: 'string' } },
   },
-  async run(ctx, { accountId, after = '', limit = PAGE_MAX, name: only }) {
+  async run(ctx, { accountId, after = '', limit = PAGE_MAX, name: only, contains = '' }) {
     await requirePermission(ctx, { action: 'ListAllMyBuckets' })
     const owner = await ownerToList(ctx, accountId)
     const listed = await ctx.store.buckets.list(owner)
-    const behind = listed.filter(({ name }) => name > after && (only === undefined || name === only))
+    const isWanted = (name: string): boolean => (only === undefined || name === only) && name.includes(contains)
+    const behind = listed.filter(({ name }) => name > after && isWanted(name))
     const page = behind.slice(0, Math.min(limit, PAGE_MAX))
     const next = behind.length > page.length ? page.at(-1)?.name : undefined
     const glances = await Promise.all(page.map(one => bucketGlance(ctx, one)))

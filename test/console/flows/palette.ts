@@ -101,6 +101,32 @@ test('a choice below the edge of the list is scrolled into view, and the theme i
   assertQuiet(visit.watched)
 })
 
+/** Sends a request to the admin API as the page does. */
+const post = (path: string, body: object): Promise<unknown> =>
+  visit.page.evaluate(`fetch('${path}', {
+    method: 'POST',
+    headers: { 'x-holdfast-console': localStorage['holdfast-console-token'], 'content-type': 'application/json' },
+    body: ${JSON.stringify(JSON.stringify(body))},
+  }).then(answer => { if (!answer.ok) throw new Error(answer.status) })`)
+
+test('buckets that are not loaded and users of any account are found by the server', async () => {
+  const names = Array.from({ length: 520 }, (_, i) => `crate-${String(i).padStart(3, '0')}`)
+  for (const name of names) await visit.world.client(name).requestOnce({ method: 'PUT' })
+  const accounts = Array.from({ length: 55 }, (_, i) => String(222222222200 + i))
+  for (const accountId of accounts) await post('/v1/accounts', { accountId })
+  await post(`/v1/accounts/${accounts.at(-1)}/users`, { name: 'Farthest' })
+  await open('/buckets')
+  await heading('Buckets').waitFor()
+  await run('rules of 519', 'Rules of crate-519')
+  assert.match(visit.page.url(), /\/buckets\/crate-519\/rules$/)
+  await run('farth', `User Farthest of ${accounts.at(-1)}`)
+  assert.match(visit.page.url(), /\/users\/Farthest$/)
+  await search('no such thing')
+  await visit.page.getByText('Nothing matches.').waitFor()
+  await visit.page.keyboard.press('Escape')
+  assertQuiet(visit.watched)
+})
+
 test('a restricted user is offered neither what only administrators may do nor what policies refuse', async () => {
   await visit.world.client('papers', OWNER).requestOnce({ method: 'PUT' })
   await run('sign out', 'Sign out')
