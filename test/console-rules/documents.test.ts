@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allowingRule, corsRuleElement, readCorsRule } from '../../console/src/rules/cors-document.ts'
 import type { FormReading } from '../../console/src/rules/element-reader.ts'
-import { lifecycleRuleElement, readLifecycleRule } from '../../console/src/rules/lifecycle-document.ts'
+import { formProblem, lifecycleProblem } from '../../console/src/rules/form-problems.ts'
+import {
+  lifecycleRuleElement,
+  NEW_LIFECYCLE_RULE,
+  readLifecycleRule,
+} from '../../console/src/rules/lifecycle-document.ts'
 import {
   bucketTagsElement,
   encryptionElement,
@@ -20,6 +25,9 @@ import { parseXmlText, type XmlElement, xmlText } from '../../console/src/rules/
 import { lifecycleSentences } from '../../console/src/texts/lifecycle-sentences.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 import { matchingRule, readCors } from '../../src/rules/documents/cors.ts'
+import { readLifecycle } from '../../src/rules/documents/lifecycle.ts'
+import { readLockConfiguration } from '../../src/rules/documents/settings.ts'
+import { readWebsite as readWebsiteDocument } from '../../src/rules/documents/website.ts'
 
 const flat = (text: string): string => text.replace(/>\s+</g, '><').trim()
 
@@ -240,5 +248,59 @@ test('a lifecycle rule is told in sentences', () => {
   for (const [inside, sentences] of table) {
     const { form } = readLifecycleRule(parseXmlText(`<Rule><Status>Enabled</Status>${inside}</Rule>`))
     assert.deepEqual(lifecycleSentences(form), sentences)
+  }
+})
+
+const isAccepted = (read: () => unknown): boolean => {
+  try {
+    read()
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('a form finds wrong exactly what the server would refuse', () => {
+  for (const [unit, period] of [
+    ...['', '0', '1', '-1', '1.5', '36500', '36501'].map(text => ['Days', text] as const),
+    ...['1', '100', '101'].map(text => ['Years', text] as const),
+  ]) {
+    const root = lockElement({ mode: 'GOVERNANCE', unit, period })
+    const accepted = isAccepted(() => readLockConfiguration(parseXml(xmlText(root))))
+    assert.equal(formProblem('lock', root) === undefined, accepted, `${period} ${unit}`)
+  }
+  const site = { kind: 'pages', index: 'index.html', error: '', hostName: '', protocol: '', routing: [] } as const
+  for (const change of [
+    {},
+    { index: '' },
+    { index: 'a/b' },
+    ...['', 'www.example.com', 'localhost:80', 'https://example.com', 'example.com/a', 'a b'].map(hostName => ({
+      kind: 'redirect' as const,
+      hostName,
+    })),
+  ]) {
+    const root = websiteElement({ ...site, ...change })
+    const accepted = isAccepted(() => readWebsiteDocument(parseXml(xmlText(root))))
+    assert.equal(formProblem('website', root) === undefined, accepted, JSON.stringify(change))
+  }
+  for (const change of [
+    {},
+    ...['', '0', '-1', '1.5', '7'].map(days => ({ days })),
+    { expiry: 'date' as const },
+    { expiry: 'date' as const, date: '2030-12-31' },
+    { expiry: 'never' as const },
+    { expiry: 'markers' as const, largerThan: '5' },
+    { largerThan: '5', smallerThan: '5' },
+    { largerThan: '5', smallerThan: '6' },
+    { abortDays: '0' },
+    { abortDays: '3' },
+    { abortDays: '3', tags: [['a', 'b']] as const },
+    { hasNoncurrent: true, noncurrentDays: '' },
+    ...['0', '1', '100', '101'].map(keepNewest => ({ hasNoncurrent: true, keepNewest })),
+  ]) {
+    const form = { ...NEW_LIFECYCLE_RULE, ...change }
+    const text = `<LifecycleConfiguration>${xmlText(lifecycleRuleElement(form))}</LifecycleConfiguration>`
+    const accepted = isAccepted(() => readLifecycle(parseXml(text)))
+    assert.equal(lifecycleProblem(form) === undefined, accepted, JSON.stringify(change))
   }
 })

@@ -10,7 +10,7 @@ const NO_LOCK = { hold: null, retention: null }
 const retained = (until: string, mode = 'governance') => ({ hold: null, retention: { mode, until } })
 
 /** Times depend on the zone of the machine. */
-const withoutTimes = (text: string): string => text.replace(/\d+ \w+ (\d{4}), \d\d:\d\d/g, 'in $1')
+const withoutTimes = (text: string): string => text.replace(/\d+ \w+ (\d{4}), \d\d:\d\d:\d\d \S+/g, 'in $1')
 
 const entry = (fields: object): LedgerEntry => ({
   sequence: 1,

@@ -10,6 +10,7 @@ import type { ObjectPlace } from '../objects/object-place.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { WrongValue } from '../parts/wrong-value.tsx'
 import { TagRows } from '../rules/tag-rows.tsx'
 import { keptAclTexts, describeTexts as t } from '../texts/copies.ts'
 import { texts } from '../texts/texts.ts'
@@ -135,11 +136,7 @@ export default function DescribeDialog(props: DescribeDialogProps) {
         <Stack>
           {acl.error !== null && <Problem error={acl.error} />}
           <Fields form={form} change={setForm} isDisabled={saving.isPending} />
-          {isTried && problem !== undefined && (
-            <Text role="alert" size="sm" c="var(--mantine-color-error)">
-              {problem}
-            </Text>
-          )}
+          <WrongValue text={isTried ? problem : undefined} />
           {acl.data !== undefined && <Meaning bucket={bucket} details={details} acl={acl.data} />}
           {saving.error !== null && <Problem error={saving.error} />}
           <Group justify="flex-end">

@@ -3,7 +3,7 @@ import { Badge, Group, Loader, Text, VisuallyHidden } from '@mantine/core'
 import { useCallback } from 'react'
 import type { Permission } from '../api/permissions.ts'
 import { useSession } from '../api/session.tsx'
-import { bytesText, timeText, visibleText } from '../format.ts'
+import { bytesText, exactTimeText, timeText, visibleText } from '../format.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { MeasuredRows, useMeasuredRows } from '../parts/measured-rows.tsx'
 import { rowAttributes, VirtualTable } from '../parts/virtual-table.tsx'
@@ -62,9 +62,12 @@ function Origin({ bucket, since }: { readonly bucket: string; readonly since: Si
   )
 }
 
-/** A hold has no end; it outlasts every retention. */
-const untilText = ({ hold, retention }: HeldVersion): string =>
-  hold ? t.withoutEnd : retention === undefined ? '' : timeText(new Date(retention.until))
+/** A hold has no end of its own, and a retention may go on after it. The time zone decides on which day that ends. */
+function untilText({ hold, retention }: HeldVersion): string {
+  const end = retention === undefined ? '' : exactTimeText(new Date(retention.until))
+  if (!hold) return end === '' ? '' : t.untilTime(end)
+  return retention?.inForce ? t.releasedAndAfter(end) : t.withoutEnd
+}
 
 function Row({ bucket, version, permissions, release, lift }: RowProps) {
   const { key, versionId, latest, size, hold, retention } = version

@@ -1,5 +1,5 @@
 /** An entry of the ledger as a sentence. */
-import { timeText } from '../format.ts'
+import { exactTimeText } from '../format.ts'
 import { ledgerTexts } from '../texts/ledger.ts'
 import type { LedgerConfiguration, LedgerEntry, LedgerLock } from './entry.ts'
 
@@ -10,7 +10,8 @@ export type EntrySentence = readonly [before: string, after: string]
 
 const NO_LOCK: LedgerLock = { hold: null, retention: null }
 
-const dateText = (time: string): string => timeText(new Date(time))
+/** With its time zone, which decides on which day a retention ends. */
+const dateText = (time: string): string => exactTimeText(new Date(time))
 
 function configured({ before, after }: LedgerEntry): string {
   const old = before as LedgerConfiguration | null

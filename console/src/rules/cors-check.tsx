@@ -39,6 +39,8 @@ export function CorsCheck({ rules, names }: CorsCheckProps) {
           data={[...CORS_METHODS]}
           onChange={event => setMethod(event.currentTarget.value)}
         />
+      </div>
+      <div className={classes.fields}>
         <TextInput label={t.checkHeaders} value={headers} onChange={event => setHeaders(event.currentTarget.value)} />
       </div>
       <Text role="status">{origin === '' ? '' : found < 0 ? t.refused : t.allowed(names[found]!)}</Text>

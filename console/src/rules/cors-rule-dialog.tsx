@@ -2,6 +2,7 @@
 import { Button, Checkbox, Group, Stack, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogButtons } from '../parts/dialog-buttons.tsx'
 import { rulesTexts } from '../texts/rules.ts'
 import { CORS_METHODS, type CorsRuleForm } from './cors-document.ts'
 import { Hint } from './form-frame.tsx'
@@ -100,8 +101,10 @@ export function CorsRuleDialog({ initial, apply, close }: CorsRuleDialogProps) {
             onChange={event => set({ id: event.currentTarget.value })}
             autoComplete="off"
           />
-          <Button type="submit">{rulesTexts.apply}</Button>
           <Hint>{rulesTexts.applyHint}</Hint>
+          <DialogButtons close={close}>
+            <Button type="submit">{rulesTexts.apply}</Button>
+          </DialogButtons>
         </Stack>
       </form>
     </Dialog>

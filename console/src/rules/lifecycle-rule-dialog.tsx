@@ -3,9 +3,12 @@ import { Button, Checkbox, Fieldset, Stack, Text, TextInput } from '@mantine/cor
 import { type FormEvent, useState } from 'react'
 import type { Bucket } from '../api/use-buckets.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogButtons } from '../parts/dialog-buttons.tsx'
+import { WrongValue } from '../parts/wrong-value.tsx'
 import { lifecycleSentences } from '../texts/lifecycle-sentences.ts'
 import { rulesTexts } from '../texts/rules.ts'
 import { Choice, Hint } from './form-frame.tsx'
+import { lifecycleProblem } from './form-problems.ts'
 import type { LifecycleRuleForm } from './lifecycle-document.ts'
 import classes from './rules.module.css'
 import { TagRows } from './tag-rows.tsx'
@@ -108,10 +111,13 @@ interface LifecycleRuleDialogProps {
 export function LifecycleRuleDialog({ versioning, initial, apply, close }: LifecycleRuleDialogProps) {
   const [form, setForm] = useState(initial)
   const set = (part: Partial<LifecycleRuleForm>): void => setForm(now => ({ ...now, ...part }))
+  const [isTried, setTried] = useState(false)
+  const problem = lifecycleProblem(form)
   const isNarrow = form.tags.length > 0 || form.largerThan !== '' || form.smallerThan !== ''
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    apply(form)
+    setTried(true)
+    if (problem === undefined) apply(form)
   }
   return (
     <Dialog title={t.dialog} close={close} size="lg">
@@ -137,8 +143,11 @@ export function LifecycleRuleDialog({ versioning, initial, apply, close }: Lifec
               </Text>
             ))}
           </Stack>
-          <Button type="submit">{rulesTexts.apply}</Button>
+          <WrongValue text={isTried ? problem : undefined} />
           <Hint>{rulesTexts.applyHint}</Hint>
+          <DialogButtons close={close}>
+            <Button type="submit">{rulesTexts.apply}</Button>
+          </DialogButtons>
         </Stack>
       </form>
     </Dialog>

@@ -36,26 +36,26 @@ export function LockForm({ bucket, root, change, mayChange }: RuleFormProps) {
           onChange={mode => set({ mode })}
           isDisabled={isDisabled}
         />
-        {form.mode !== '' && (
-          <>
-            <TextInput
-              label={t.period}
-              type="number"
-              min={1}
-              value={form.period}
-              disabled={isDisabled}
-              onChange={event => set({ period: event.currentTarget.value })}
-            />
-            <Choice
-              label={t.unit}
-              value={form.unit}
-              texts={t.units}
-              onChange={unit => set({ unit })}
-              isDisabled={isDisabled}
-            />
-          </>
-        )}
       </div>
+      {form.mode !== '' && (
+        <div className={classes.fields}>
+          <TextInput
+            label={t.period}
+            type="number"
+            min={1}
+            value={form.period}
+            disabled={isDisabled}
+            onChange={event => set({ period: event.currentTarget.value })}
+          />
+          <Choice
+            label={t.unit}
+            value={form.unit}
+            texts={t.units}
+            onChange={unit => set({ unit })}
+            isDisabled={isDisabled}
+          />
+        </div>
+      )}
       <Text>{t.means[form.mode]}</Text>
       <Hint>{t.existing}</Hint>
     </Stack>

@@ -1,7 +1,9 @@
 /** Where the access log of a bucket goes. */
-import { Code, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { Button, Code, CopyButton, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { type Bucket, useBuckets } from '../api/use-buckets.ts'
+import { Link, toBucketAccess } from '../router.tsx'
 import { rulesTexts } from '../texts/rules.ts'
+import { texts } from '../texts/texts.ts'
 import { Hint, NothingYet, type RuleFormProps, UnknownElements } from './form-frame.tsx'
 import classes from './rules.module.css'
 import { type LoggingFields as Fields, loggingElement, readLogging } from './small-documents.ts'
@@ -53,7 +55,7 @@ export function LoggingForm({ bucket, root, change, mayChange }: RuleFormProps) 
       <div className={classes.fields}>
         <NativeSelect
           label={t.target}
-          description={form.target === '' ? t.needed : undefined}
+          description={t.targetHint}
           value={form.target}
           disabled={isDisabled}
           data={[{ value: '', label: t.choose }, ...targets]}
@@ -70,10 +72,19 @@ export function LoggingForm({ bucket, root, change, mayChange }: RuleFormProps) 
       <Hint>{t.grant}</Hint>
       {form.target !== '' && (
         <figure className={classes.group}>
-          <Hint>{t.statement}</Hint>
+          <Hint>
+            {t.statement} <Link href={toBucketAccess(form.target)}>{t.toPolicy(form.target)}</Link>
+          </Hint>
           <Code block className={classes.statement}>
             {statementFor(form)}
           </Code>
+          <CopyButton value={statementFor(form)}>
+            {({ copied, copy }) => (
+              <Button size="xs" variant="default" onClick={copy}>
+                {copied ? texts.copied : t.copyStatement}
+              </Button>
+            )}
+          </CopyButton>
         </figure>
       )}
     </Stack>

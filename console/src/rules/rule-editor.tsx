@@ -9,12 +9,14 @@ import { BUCKETS_KEY, type Bucket } from '../api/use-buckets.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { WrongValue } from '../parts/wrong-value.tsx'
 import { navigate, type RuleView, toRules } from '../router.tsx'
 import { rulesTexts as t } from '../texts/rules.ts'
 import { texts } from '../texts/texts.ts'
 import { CorsForm } from './cors-form.tsx'
 import { EncryptionForm } from './encryption-form.tsx'
 import { Hint, type RuleFormProps } from './form-frame.tsx'
+import { formProblem } from './form-problems.ts'
 import { LifecycleForm } from './lifecycle-form.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
 import { LockForm } from './lock-form.tsx'
@@ -177,13 +179,9 @@ export function RuleEditor(props: RuleEditorProps) {
   if (inForce === undefined) return <Skeleton height={200} aria-label={texts.loading} />
   const text = draft ?? inForce ?? ''
   const isChanged = text !== (inForce ?? '')
-  const change = (changed: string): void => {
+  const change = (changed: string | undefined): void => {
     saving.reset()
     setDraft(changed)
-  }
-  const discard = (): void => {
-    saving.reset()
-    setDraft(undefined)
   }
   const removable = inForce === null || kind === 'lock' ? undefined : kind
   const save = (): void => {
@@ -191,24 +189,26 @@ export function RuleEditor(props: RuleEditorProps) {
     else if (needsConfirmation(bucket, kind, parsed(text, kind).root)) setDialog('save')
     else saving.mutate(text)
   }
+  const problem = formProblem(kind, parsed(text, kind).root)
   const shown = { ...props, text, change }
   return (
     <Stack className={`${classes.whole} ${classes.editor}`} align="flex-start">
       <ViewSwitch {...props} />
       {permissions.write.isRefused && <Hint>{t.refusedWrite}</Hint>}
       {view === 'document' ? <DocumentView {...shown} /> : <FormView {...shown} />}
+      <WrongValue text={isChanged ? problem : undefined} />
       {saving.error !== null && <Problem error={saving.error} />}
       <Group gap="sm" role="group" aria-label={t.save}>
         <GuardedButton
           permission={permissions.write}
-          disabled={!isChanged && !permissions.write.isRefused}
+          disabled={(!isChanged || problem !== undefined) && !permissions.write.isRefused}
           loading={saving.isPending}
           onClick={save}
         >
           {t.save}
         </GuardedButton>
         {isChanged && (
-          <Button variant="default" onClick={discard}>
+          <Button variant="default" onClick={() => change(undefined)}>
             {t.discard}
           </Button>
         )}

@@ -4,6 +4,7 @@ import type { UseMutationResult } from '@tanstack/react-query'
 import type { Bucket } from '../api/use-buckets.ts'
 import { visibleText } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogButtons } from '../parts/dialog-buttons.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { lifecycleSentences } from '../texts/lifecycle-sentences.ts'
 import { rulesTexts as t } from '../texts/rules.ts'
@@ -25,9 +26,11 @@ export function RemoveDialog({ kind, removal, close }: RemoveDialogProps) {
       <Stack>
         <Text>{means}</Text>
         {removal.error !== null && <Problem error={removal.error} />}
-        <Button color="red" loading={removal.isPending} onClick={() => removal.mutate(kind)}>
-          {button}
-        </Button>
+        <DialogButtons close={close}>
+          <Button color="red" loading={removal.isPending} onClick={() => removal.mutate(kind)}>
+            {button}
+          </Button>
+        </DialogButtons>
       </Stack>
     </Dialog>
   )
@@ -93,9 +96,11 @@ export function SaveDialog({ bucket, kind, root, isSaving, save, close }: SaveDi
     <Dialog title={confirmTitle} close={close}>
       <Stack>
         {isLock ? <LockMeaning {...{ bucket, root }} /> : <LifecycleMeaning {...{ bucket, root }} />}
-        <Button loading={isSaving} onClick={save} {...(isLock ? {} : { color: 'red' })}>
-          {confirm}
-        </Button>
+        <DialogButtons close={close}>
+          <Button loading={isSaving} onClick={save} {...(isLock ? {} : { color: 'red' })}>
+            {confirm}
+          </Button>
+        </DialogButtons>
       </Stack>
     </Dialog>
   )

@@ -1,6 +1,7 @@
 /** The website of a bucket: pages, or a redirect of everything. Routing rules are edited in the document. */
 import { Anchor, Stack, Text, TextInput } from '@mantine/core'
 import { useSession } from '../api/session.tsx'
+import { Link, toBucketAccess } from '../router.tsx'
 import { rulesTexts } from '../texts/rules.ts'
 import { Choice, Hint, NothingYet, type RuleFormProps, UnknownElements } from './form-frame.tsx'
 import classes from './rules.module.css'
@@ -40,12 +41,14 @@ function Redirection({ form, set, isDisabled }: PartProps) {
     <div className={classes.fields}>
       <TextInput
         label={t.hostName}
+        description={t.hostNameHint}
         value={form.hostName}
         disabled={isDisabled}
         onChange={event => set({ hostName: event.currentTarget.value })}
       />
       <Choice
         label={t.protocol}
+        description={t.protocolHint}
         value={form.protocol}
         texts={t.protocols}
         onChange={protocol => set({ protocol })}
@@ -104,7 +107,11 @@ export function WebsiteForm({ bucket, root, change, mayChange }: RuleFormProps) 
       )}
       {form.routing.length > 0 && <Hint>{t.routing(form.routing.length)}</Hint>}
       <Addresses bucket={bucket.name} />
-      <Hint>{t.public}</Hint>
+      {form.kind === 'pages' && (
+        <Hint>
+          {t.public} <Link href={toBucketAccess(bucket.name)}>{t.toAccess}</Link>
+        </Hint>
+      )}
     </Stack>
   )
 }

@@ -7,6 +7,7 @@ import { call } from '../api/client.ts'
 import { visibleText } from '../format.ts'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogButtons } from '../parts/dialog-buttons.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { notify, notifyError } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -52,9 +53,11 @@ function CreateDialog({ close }: { readonly close: () => void }) {
             autoComplete="off"
             data-autofocus
           />
-          <Button type="submit" disabled={name === ''} loading={creation.isPending}>
-            {t.createSubmit}
-          </Button>
+          <DialogButtons close={close}>
+            <Button type="submit" disabled={name === ''} loading={creation.isPending}>
+              {t.createSubmit}
+            </Button>
+          </DialogButtons>
         </Stack>
       </form>
     </Dialog>
@@ -104,9 +107,11 @@ function DisableDialog({ name, close }: { readonly name: string; readonly close:
         </List>
         {checked !== undefined && <Text role="status">{t.disabling(checked)}</Text>}
         {disabling.error !== null && <Problem error={disabling.error} />}
-        <Button color="red" loading={disabling.isPending} onClick={() => disabling.mutate()}>
-          {t.disable}
-        </Button>
+        <DialogButtons close={close}>
+          <Button color="red" loading={disabling.isPending} onClick={() => disabling.mutate()}>
+            {t.disable}
+          </Button>
+        </DialogButtons>
       </Stack>
     </Dialog>
   )

@@ -5,6 +5,7 @@ import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 import { visibleText } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogButtons } from '../parts/dialog-buttons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { serverTexts } from '../texts/server.ts'
@@ -39,9 +40,11 @@ export function RotateDialog({ rotation, close }: { readonly rotation: Rotation;
         </List>
         <Text size="sm">{what === 'storage' ? t.rotateStorage : t.rotateRewrap}</Text>
         {rotating.error !== null && <Problem error={rotating.error} />}
-        <Button loading={rotating.isPending} onClick={() => rotating.mutate()}>
-          {t.rotate}
-        </Button>
+        <DialogButtons close={close}>
+          <Button loading={rotating.isPending} onClick={() => rotating.mutate()}>
+            {t.rotate}
+          </Button>
+        </DialogButtons>
       </Stack>
     </Dialog>
   )

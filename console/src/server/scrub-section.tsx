@@ -5,6 +5,7 @@ import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 import { timeText } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogButtons } from '../parts/dialog-buttons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
@@ -32,9 +33,11 @@ function StartDialog({ close }: { readonly close: () => void }) {
       <Stack>
         <Text>{t.startText}</Text>
         {start.error !== null && <Problem error={start.error} />}
-        <Button loading={start.isPending} onClick={() => start.mutate()}>
-          {t.start}
-        </Button>
+        <DialogButtons close={close}>
+          <Button loading={start.isPending} onClick={() => start.mutate()}>
+            {t.start}
+          </Button>
+        </DialogButtons>
       </Stack>
     </Dialog>
   )

@@ -90,7 +90,7 @@ export const holdsTexts = {
   },
   noLock: {
     title: 'This bucket has no Object Lock',
-    text: 'Holds and retention need it. It brings versioning with it, and it cannot be turned off again.',
+    text: 'Holds and retention need it. It needs versioning, and once on, neither of them can be turned off again.',
     toRules: 'Open the rule of Object Lock',
   },
   noVersion: {
@@ -109,6 +109,8 @@ export const holdsTexts = {
     hold: 'Legal hold',
     retentionEnded: (mode: string) => `${mode}, ended`,
     withoutEnd: 'Until released',
+    untilTime: (end: string) => `Until ${end}`,
+    releasedAndAfter: (end: string) => `Until released, and not before ${end}`,
     sinceWritten: 'Since it was written',
     by: (who: string) => `by ${who}`,
     user: (user: string, account: string) => `${user} of ${account}`,

@@ -37,7 +37,7 @@ export const ledgerTexts = {
     title: (bucket: string) => `Ledger of ${bucket}`,
     storeTitle: 'Ledger of the store',
     path: 'Ledgers',
-    filter: 'Object, version, account, user or access key',
+    filter: 'Object, version, account, user, key',
     kind: 'Kind',
     everything: 'Everything',
     kinds: {

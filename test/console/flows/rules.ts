@@ -193,7 +193,7 @@ test('a CORS rule is added in the form beside the one there is, and the check ap
   await label('Method').selectOption('PUT')
   await visit.page.getByText('Allowed, by app.').waitFor()
   await label('Method').selectOption('DELETE')
-  await visit.page.getByText('Not allowed: no rule matches.').waitFor()
+  await visit.page.getByText('Not allowed: no rule names this origin, this method').waitFor()
   await save()
   assert.equal(
     await inForce('shop', 'cors'),
@@ -280,6 +280,7 @@ test('the access log goes to a bucket that lets it be delivered', async () => {
   await visit.page.getByRole('alert').filter({ hasText: 'InvalidTargetBucketForLogging' }).waitFor()
   await showPage(visit.page, 'rules-logging')
   assertQuiet(visit.watched, /400/)
+  await visit.page.getByRole('link', { name: 'Open the policy of logs' }).waitFor()
   const statement = JSON.parse(await section('Access log').locator('pre').innerText())
   const policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] })
   await visit.world.client('logs').requestOnce({ method: 'PUT', query: { policy: '' }, body: Buffer.from(policy) })
@@ -303,7 +304,7 @@ test('Object Lock is turned on with a default retention after it was said what t
   await open('/buckets/shop/rules?kind=lock')
   await button('Turn on Object Lock').click()
   await label('Retain new versions').selectOption('COMPLIANCE')
-  await label('For').fill('2')
+  await label('For this long').fill('2')
   await label('Unit').selectOption('Years')
   await showPage(visit.page, 'rules-lock')
   await button('Save').click()
