@@ -1,6 +1,6 @@
 /**
- * Checks the invariants by counting everything again. Meant for a store at rest: changes during the scan appear as
- * false differences.
+ * Checks the invariants by counting everything again, over records that do not change meanwhile: of a store at rest, or
+ * of a snapshot. Its memory is bounded, except for uploads in progress, garbage and buckets.
  */
 
 import { DamagedRecord, type Entry } from '../meta/meta.ts'
@@ -13,14 +13,20 @@ import { versionFormat } from '../model/version-record.ts'
 import { isIndexed } from '../store/buckets/bucket-owner-index.ts'
 import { unguarded } from '../store/commit/lost-record-guard.ts'
 import { parseRecordKey, recordKey, sequenceOf } from '../store/commit/record-keys.ts'
-import { Ledger } from '../store/ledger/ledger.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import { isPartUsed } from '../store/uploads/completion.ts'
+import { BlobPlaces } from './blob-places.ts'
+import { checkLedgers } from './check-ledgers.ts'
+import { type Findings, type Pace, UNREPORTED } from './findings.ts'
 import { runUntilIdle } from './maintenance-step.ts'
 import { garbageReferences, recordsOf, referencesOf } from './records.ts'
+import { type CountedRecord, ReferenceWindow } from './reference-window.ts'
 import { Scrubber } from './scrub.ts'
 import { UsageCount } from './usage-count.ts'
 import { type VersionOnHold, versionsOnHold } from './versions-on-hold.ts'
+
+/** References to this many blobs and contents are counted in one pass over all other records; about 50 MiB. */
+const WINDOW_RECORDS = 2 ** 21
 
 export interface FsckReport {
   readonly problems: readonly string[]
@@ -34,61 +40,95 @@ export interface FsckReport {
   readonly usage: { readonly wrong: readonly string[]; readonly uncounted: readonly string[] }
 }
 
-class Tally {
-  readonly references = new Map<string, number>()
-  readonly problems: string[] = []
-  readonly held: string[] = []
-  readonly usage = new UsageCount()
-  objects = 0
-  readonly damaged = (record: DamagedRecord): void => void this.problems.push(record.message)
+export interface FsckCounts extends Omit<FsckReport, 'problems' | 'held'> {
+  /** Stored bytes of all blobs. */
+  readonly bytes: number
+}
 
-  add(id: Buffer, of: Slice['of']): void {
-    const name = of + id.toString('hex')
-    this.references.set(name, (this.references.get(name) ?? 0) + 1)
+export interface FsckOptions {
+  readonly pace?: Pace
+  readonly windowRecords?: number
+}
+
+/** One pass over the records that reference others. */
+class Tally {
+  readonly usage = new UsageCount()
+  readonly #findings: Findings
+  readonly #window: ReferenceWindow
+  objects = 0
+  garbage = 0
+  readonly damaged = (record: DamagedRecord): void => this.problem(record.message)
+
+  constructor(findings: Findings, window: ReferenceWindow) {
+    this.#findings = findings
+    this.#window = window
+  }
+
+  problem(text: string): void {
+    this.#findings.problem(text)
+  }
+
+  held(version: string): void {
+    this.#findings.held(version)
   }
 
   hold({ slices, content }: { slices: readonly Slice[]; content: Buffer | undefined }): void {
-    for (const slice of slices) this.add(slice.id, slice.of)
-    if (content !== undefined) this.add(content, 'content')
-  }
-
-  compare(of: Slice['of'], id: Buffer, references: number): void {
-    const name = of + id.toString('hex')
-    const counted = this.references.get(name) ?? 0
-    this.references.delete(name)
-    if (counted !== references) {
-      this.problems.push(`${of} ${id.toString('hex')}: ${references} references recorded, ${counted} counted`)
-    }
+    for (const slice of slices) this.#window.count(slice.of, slice.id)
+    if (content !== undefined) this.#window.count('content', content)
   }
 }
 
-export async function fsck(store: StoreContext): Promise<FsckReport> {
-  const context = unguarded(store)
-  const tally = new Tally()
+export async function fsck(store: StoreContext, options: FsckOptions = {}): Promise<FsckReport> {
+  const problems: string[] = []
+  const held: string[] = []
+  const findings = { problem: (text: string) => problems.push(text), held: (version: string) => held.push(version) }
+  const { bytes: _, ...counts } = await checkInvariants(unguarded(store), findings, options)
+  return { problems, ...counts, held }
+}
+
+/** As `fsck`; each finding is reported as it is found. */
+export async function checkInvariants(
+  context: StoreContext,
+  findings: Findings,
+  { pace = () => {}, windowRecords = WINDOW_RECORDS }: FsckOptions = {},
+): Promise<FsckCounts> {
+  // Listed after the records were fixed: files that they name are there, and may have grown.
+  const places = new BlobPlaces(await context.blobs.volumes(), findings)
+  let contents = 0
+  const read = (key: Buffer, value: Buffer): CountedRecord => {
+    if (key[0] === BLOB_KIND) {
+      const blob = blobFormat.decode(value)
+      places.add(key.subarray(1), blob)
+      return { references: blob.referenceCount, isSolo: blob.volume === undefined }
+    }
+    contents++
+    return { references: contentFormat.decode(value).referenceCount, isSolo: false }
+  }
+  let first: Tally | undefined
+  for await (const window of ReferenceWindow.inTurn({ context, findings, recordsMax: windowRecords, read })) {
+    const tally = new Tally(first === undefined ? findings : UNREPORTED, window)
+    await countReferences(context, tally)
+    await window.compare(context, findings, pace)
+    first ??= tally
+  }
+  await places.compare(context, pace)
+  await checkContentSizes(context, findings)
+  await checkHeads(context, findings)
+  await checkOwners(context, findings)
+  await checkLedgers(context, findings)
+  const usage = await first!.usage.compare(context, findings)
+  const { objects, garbage } = first!
+  return { objects, blobs: places.blobs, bytes: places.bytes, contents, garbage, usage }
+}
+
+/** Key prefix of blob records. */
+const BLOB_KIND = 'b'.charCodeAt(0)
+
+async function countReferences(context: StoreContext, tally: Tally): Promise<void> {
   await countVersions(context, tally)
-  await checkHeads(context, tally)
-  await checkOwners(context, tally)
   const garbage = await countGarbage(context, tally)
   await countParts(context, tally, garbage.ended)
   await countPages(context, tally, garbage.unnamed)
-  let contents = 0
-  for await (const entry of recordsOf(context, 'c', tally.damaged)) {
-    contents++
-    tally.compare('content', entry.key.subarray(1), contentFormat.decode(entry.value).referenceCount)
-  }
-  const blobs = await compareBlobs(context, tally)
-  for (const name of tally.references.keys()) tally.problems.push(`${name} is referenced, but has no record`)
-  await checkLedgers(context, tally)
-  const usage = await tally.usage.compare(context, tally.problems)
-  return {
-    problems: tally.problems,
-    objects: tally.objects,
-    blobs,
-    contents,
-    garbage: garbage.records,
-    held: tally.held,
-    usage,
-  }
 }
 
 async function countVersions(context: StoreContext, tally: Tally): Promise<void> {
@@ -100,12 +140,12 @@ async function countVersions(context: StoreContext, tally: Tally): Promise<void>
       tally.objects++
       tally.usage.version(bucket, version, kind === 'o')
       tally.hold(referencesOf(version))
-      if (version.lock.hold === true) tally.held.push(label)
-      if (kind === 'o' && version.marker) tally.problems.push(`${label}: a delete marker is current`)
+      if (version.lock.hold === true) tally.held(label)
+      if (kind === 'o' && version.marker) tally.problem(`${label}: a delete marker is current`)
       if (kind === 'v' && sequenceOf(entry.key) !== version.seq)
-        tally.problems.push(`${label}: is stored under the wrong sequence number`)
+        tally.problem(`${label}: is stored under the wrong sequence number`)
       if (!version.marker && sizeOf(version) !== undefined && sizeOf(version) !== version.size) {
-        tally.problems.push(`${label}: the size of its content differs`)
+        tally.problem(`${label}: the size of its content differs`)
       }
     }
   }
@@ -119,12 +159,12 @@ function sizeOf({ content }: Version): number | undefined {
 }
 
 /** A key has a current version or a `deleted` record, never both; its null version is where its head says. */
-async function checkHeads(context: StoreContext, tally: Tally): Promise<void> {
-  for await (const entry of recordsOf(context, 'h', tally.damaged)) {
-    await skipDamaged(() => checkDeleted(context, tally, entry))
+async function checkHeads(context: StoreContext, findings: Findings): Promise<void> {
+  for await (const entry of recordsOf(context, 'h', reportTo(findings))) {
+    await skipDamaged(() => checkDeleted(context, findings, entry))
   }
-  for await (const entry of recordsOf(context, 'v', tally.damaged)) {
-    await skipDamaged(() => checkOlder(context, tally, entry))
+  for await (const entry of recordsOf(context, 'v', reportTo(findings))) {
+    await skipDamaged(() => checkOlder(context, findings, entry))
   }
 }
 
@@ -137,54 +177,59 @@ async function skipDamaged(check: () => Promise<void>): Promise<void> {
   }
 }
 
-async function checkDeleted(context: StoreContext, tally: Tally, entry: Entry): Promise<void> {
+async function checkDeleted(context: StoreContext, findings: Findings, entry: Entry): Promise<void> {
   const { bucket, name } = parseRecordKey(entry.key)
   if ((await context.meta.get(recordKey.current(bucket, name))) !== undefined) {
-    tally.problems.push(`${bucket}/${name}: is both current and deleted`)
+    findings.problem(`${bucket}/${name}: is both current and deleted`)
   }
   const { top } = deletedFormat.decode(entry.value)
   const newest = await newestOlder(context, bucket, name)
   if (newest === undefined || !newest.marker || newest.seq > top) {
-    tally.problems.push(`${bucket}/${name}: is deleted, but its newest version is no delete marker`)
+    findings.problem(`${bucket}/${name}: is deleted, but its newest version is no delete marker`)
   }
 }
 
-async function checkOlder({ meta }: StoreContext, tally: Tally, entry: Entry): Promise<void> {
+async function checkOlder({ meta }: StoreContext, findings: Findings, entry: Entry): Promise<void> {
   const { bucket, name } = parseRecordKey(entry.key)
   const version = versionFormat.decode(entry.value)
   const current = await meta.get(recordKey.current(bucket, name))
   const head = current === undefined ? await meta.get(recordKey.deleted(bucket, name)) : current
   if (head === undefined) {
-    tally.problems.push(`${bucket}/${name}@${version.id}: has no head`)
+    findings.problem(`${bucket}/${name}@${version.id}: has no head`)
     return
   }
   const { seq, nullSeq } =
     current === undefined
       ? { seq: Number.MAX_SAFE_INTEGER, ...deletedFormat.decode(head.value) }
       : versionFormat.decode(head.value)
-  if (version.seq >= seq) tally.problems.push(`${bucket}/${name}@${version.id}: is newer than the current version`)
+  if (version.seq >= seq) findings.problem(`${bucket}/${name}@${version.id}: is newer than the current version`)
   if (version.id === NULL_VERSION && nullSeq !== version.seq) {
-    tally.problems.push(`${bucket}/${name}: its null version is not where its head says`)
+    findings.problem(`${bucket}/${name}: its null version is not where its head says`)
   }
 }
 
 /** Once the owner index is complete, it lists every bucket under its owner and nothing else. */
-async function checkOwners(context: StoreContext, tally: Tally): Promise<void> {
+async function checkOwners(context: StoreContext, findings: Findings): Promise<void> {
   const { meta } = context
-  for await (const entry of recordsOf(context, 'w', tally.damaged)) {
+  for await (const entry of recordsOf(context, 'w', reportTo(findings))) {
     const { bucket: owner, name } = parseRecordKey(entry.key)
     const bucket = await meta.get(recordKey.bucket(name))
     const isOwner = bucket !== undefined && bucketFormat.decode(bucket.value).owner === owner
-    if (!isOwner) tally.problems.push(`bucket ${name}: listed for ${owner}, who does not own it`)
+    if (!isOwner) findings.problem(`bucket ${name}: listed for ${owner}, who does not own it`)
   }
   if (!(await isIndexed(context))) return
-  for await (const entry of recordsOf(context, 'B', tally.damaged)) {
+  for await (const entry of recordsOf(context, 'B', reportTo(findings))) {
     const { name, owner } = bucketFormat.decode(entry.value)
     if ((await meta.get(recordKey.owned(owner, name))) === undefined) {
-      tally.problems.push(`bucket ${name}: not listed for its owner`)
+      findings.problem(`bucket ${name}: not listed for its owner`)
     }
   }
 }
+
+const reportTo =
+  (findings: Findings) =>
+  (record: DamagedRecord): void =>
+    findings.problem(record.message)
 
 async function newestOlder(context: StoreContext, bucket: string, name: string): Promise<Version | undefined> {
   const start = recordKey.older(bucket, name, Number.MAX_SAFE_INTEGER)
@@ -195,18 +240,17 @@ async function newestOlder(context: StoreContext, bucket: string, name: string):
 async function countGarbage(
   context: StoreContext,
   tally: Tally,
-): Promise<{ records: number; unnamed: Map<string, boolean>; ended: Map<string, Buffer> }> {
+): Promise<{ unnamed: Map<string, boolean>; ended: Map<string, Buffer> }> {
   const unnamed = new Map<string, boolean>()
   const ended = new Map<string, Buffer>()
-  let records = 0
   for await (const entry of recordsOf(context, 'g', tally.damaged)) {
-    records++
+    tally.garbage++
     const garbage = garbageFormat.decode(entry.value)
     tally.hold(garbageReferences(garbage))
     if (garbage.kind === 'pages') unnamed.set(garbage.id.toString('hex'), garbage.held)
     if (garbage.kind === 'parts') ended.set(garbage.upload.toString('hex'), garbage.taken)
   }
-  return { records, unnamed, ended }
+  return { unnamed, ended }
 }
 
 /** Parts of uploads in progress reference their slices; of a completed upload, only those the object did not use. */
@@ -222,114 +266,58 @@ async function countParts(context: StoreContext, tally: Tally, ended: ReadonlyMa
     const part = partFormat.decode(entry.value)
     const taken = ended.get(upload)
     tally.usage.part(open.get(upload), part.size)
-    if (taken === undefined && !open.has(upload)) tally.problems.push(`part ${part.number} of ${upload}: has no upload`)
+    if (taken === undefined && !open.has(upload)) tally.problem(`part ${part.number} of ${upload}: has no upload`)
     if (taken === undefined || !isPartUsed(taken, part.number)) tally.hold({ slices: part.slices, content: undefined })
   }
 }
 
 /** Pages of a named content, or of one being released, reference their slices; pages written ahead do not. */
 async function countPages(context: StoreContext, tally: Tally, unnamed: ReadonlyMap<string, boolean>): Promise<void> {
-  const sizes = new Map<string, number>()
   for await (const entry of recordsOf(context, 's', tally.damaged)) {
     const id = entry.key.subarray(1, 17)
     const name = id.toString('hex')
-    const parts = pageFormat.decode(entry.value)
     const held = unnamed.get(name)
-    if (held !== false) for (const part of parts) tally.hold({ slices: part.slices, content: undefined })
-    sizes.set(name, (sizes.get(name) ?? 0) + parts.reduce((sum, part) => sum + part.size, 0))
+    if (held !== false) {
+      for (const part of pageFormat.decode(entry.value)) tally.hold({ slices: part.slices, content: undefined })
+    }
     if (held === undefined && (await context.meta.get(recordKey.content(id))) === undefined) {
-      tally.problems.push(`page of content ${name}: has no content record`)
-    }
-  }
-  for await (const entry of recordsOf(context, 'c', tally.damaged)) {
-    const name = entry.key.toString('hex', 1, 17)
-    if (sizes.get(name) !== contentFormat.decode(entry.value).size) {
-      tally.problems.push(`content ${name}: the size of its pages differs`)
+      tally.problem(`page of content ${name}: has no content record`)
     }
   }
 }
 
-interface BlobRange {
-  readonly from: number
-  readonly to: number
-  readonly id: string
+interface ContentSize {
+  readonly id: Buffer
+  readonly size: number
 }
 
-/**
- * Compares reference counts and checks that every blob has its bytes: a file of its own, or an exclusive range of a
- * volume.
- */
-async function compareBlobs(context: StoreContext, tally: Tally): Promise<number> {
-  const solos = new Set<string>()
-  for await (const id of context.blobs.solos()) solos.add(id.toString('hex'))
-  const ranges = new Map<string, BlobRange[]>()
-  let blobs = 0
-  for await (const entry of recordsOf(context, 'b', tally.damaged)) {
-    blobs++
-    const id = entry.key.subarray(1)
-    const name = id.toString('hex')
-    const { volume, offset, storedLength, referenceCount: references } = blobFormat.decode(entry.value)
-    tally.compare('blob', id, references)
-    if (volume === undefined) {
-      if (!solos.has(name)) tally.problems.push(`blob ${name}: its file is missing`)
-      continue
+/** The size of each content by its pages, in the order of ids. */
+async function* sizesByPages(context: StoreContext): AsyncGenerator<ContentSize, undefined> {
+  let content: ContentSize | undefined
+  for await (const { key, value } of recordsOf(context, 's')) {
+    const id = key.subarray(1, 17)
+    if (content !== undefined && !content.id.equals(id)) {
+      yield content
+      content = undefined
     }
-    const list = ranges.get(volume) ?? []
-    list.push({ from: offset, to: offset + storedLength, id: name })
-    ranges.set(volume, list)
+    const size = pageFormat.decode(value).reduce((sum, part) => sum + part.size, 0)
+    content = { id, size: (content?.size ?? 0) + size }
   }
-  await checkRanges(context, tally, ranges)
-  return blobs
+  if (content !== undefined) yield content
 }
 
-async function checkRanges(
-  context: StoreContext,
-  tally: Tally,
-  ranges: ReadonlyMap<string, BlobRange[]>,
-): Promise<void> {
-  const sizes = new Map((await context.blobs.volumes()).map(volume => [volume.name, volume.bytes]))
-  for (const [volume, list] of ranges) {
-    const size = sizes.get(volume)
-    if (size === undefined) tally.problems.push(`${volume}: is missing`)
-    list.sort((a, b) => a.from - b.from)
-    for (const [i, { to, id }] of list.entries()) {
-      const next = list[i + 1]
-      if (next !== undefined && next.from < to) tally.problems.push(`${volume}: blobs ${id} and ${next.id} overlap`)
-      if (size !== undefined && to > size) tally.problems.push(`${volume}: ends before blob ${id} does`)
+/** Pages and content records have the same order, so both are read once. */
+async function checkContentSizes(context: StoreContext, findings: Findings): Promise<void> {
+  const sizes = sizesByPages(context)
+  let paged = (await sizes.next()).value
+  for await (const { key, value } of recordsOf(context, 'c')) {
+    const id = key.subarray(1, 17)
+    while (paged !== undefined && paged.id.compare(id) < 0) paged = (await sizes.next()).value
+    const counted = paged?.id.equals(id) ? paged.size : undefined
+    if (counted !== contentFormat.decode(value).size) {
+      findings.problem(`content ${id.toString('hex')}: the size of its pages differs`)
     }
   }
-}
-
-/** P31. Every chain is complete and ends at its signed head. */
-async function checkLedgers(context: StoreContext, tally: Tally): Promise<void> {
-  const ledger = new Ledger(context)
-  for (const bucket of await bucketsWithLedgers(context, ledger, tally)) {
-    try {
-      const { problem } = await ledger.verify(bucket)
-      if (problem !== undefined) tally.problems.push(`ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
-    } catch (error) {
-      if (!(error instanceof DamagedRecord)) throw error
-      tally.damaged(error)
-    }
-  }
-}
-
-/** Buckets with a ledger head, with ledger entries, or with object lock: each may be all that is left of a ledger. */
-async function bucketsWithLedgers(context: StoreContext, ledger: Ledger, tally: Tally): Promise<Set<string>> {
-  const buckets = new Set<string>()
-  for await (const { key } of recordsOf(context, 'L', tally.damaged))
-    buckets.add(key.toString('utf8', 1, key.length - 1))
-  for await (const { value } of recordsOf(context, 'B')) {
-    const { name, lockEnabled } = bucketFormat.decode(value)
-    if (lockEnabled) buckets.add(name)
-  }
-  try {
-    for await (const bucket of ledger.bucketsWithEntries()) buckets.add(bucket)
-  } catch (error) {
-    if (!(error instanceof DamagedRecord)) throw error
-    tally.damaged(error)
-  }
-  return buckets
 }
 
 interface DeepReport extends FsckReport {

@@ -11,6 +11,7 @@ import { unguarded } from '../store/commit/lost-record-guard.ts'
 import { parseRecordKey, recordKey } from '../store/commit/record-keys.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import { type DamageImpact, damageImpact } from './damage-impact.ts'
+import type { Pace } from './findings.ts'
 import type { MaintenanceStep } from './maintenance-step.ts'
 import { FORMATS, readPage } from './records.ts'
 
@@ -27,13 +28,16 @@ export interface Damage extends DamageImpact {
 
 export class Scrubber implements MaintenanceStep {
   readonly #context: StoreContext
+  readonly #pace: Pace
   #cursor = EMPTY
   #found: { what: Damage['what']; id: string; message: string }[] = []
   records = 0
   bytes = 0
 
-  constructor(context: StoreContext) {
+  /** `pace` is called after every piece of a blob. */
+  constructor(context: StoreContext, pace: Pace = () => {}) {
     this.#context = unguarded(context)
+    this.#pace = pace
   }
 
   /** Checks some records and the bytes they reference. Idle at the end of a round. */
@@ -79,7 +83,10 @@ export class Scrubber implements MaintenanceStep {
       if (now === undefined) return
       const record = blobFormat.decode(now.value)
       const location = { ...record, length: record.storedLength }
-      for await (const chunk of blobs.read(id, location, 0, location.length)) this.bytes += chunk.length
+      for await (const chunk of blobs.read(id, location, 0, location.length)) {
+        this.bytes += chunk.length
+        await this.#pace()
+      }
     } catch (error) {
       // An unreadable sector is damage too.
       if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error

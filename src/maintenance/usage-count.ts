@@ -5,6 +5,7 @@ import { noUsage, type UsageDelta } from '../model/usage.ts'
 import type { Version } from '../model/version.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import { usageDifference, usageDiffers, usageOf } from '../store/usage/usage.ts'
+import type { Findings } from './findings.ts'
 import { recordsOf } from './records.ts'
 
 export class UsageCount {
@@ -40,7 +41,7 @@ export class UsageCount {
     if (bucket !== undefined) this.#of(bucket).uploadBytes += size
   }
 
-  async compare(context: StoreContext, problems: string[]): Promise<{ wrong: string[]; uncounted: string[] }> {
+  async compare(context: StoreContext, findings: Findings): Promise<{ wrong: string[]; uncounted: string[] }> {
     const wrong: string[] = []
     const uncounted: string[] = []
     for await (const entry of recordsOf(context, 'B')) {
@@ -51,12 +52,12 @@ export class UsageCount {
         if (recorded === undefined) uncounted.push(name)
         else if (usageDiffers(recorded, counted)) {
           wrong.push(name)
-          problems.push(`usage of bucket ${name}: ${usageDifference(recorded, counted)}`)
+          findings.problem(`usage of bucket ${name}: ${usageDifference(recorded, counted)}`)
         }
       } catch (error) {
         if (!(error instanceof DamagedRecord)) throw error
         wrong.push(name)
-        problems.push(error.message)
+        findings.problem(error.message)
       }
     }
     return { wrong, uncounted }

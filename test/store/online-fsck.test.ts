@@ -1,0 +1,265 @@
+/** The full check of a store in use: as fsck, over a snapshot, beside changes and maintenance. */
+import assert from 'node:assert/strict'
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ManualClock, systemClock } from '../../src/lib/clock.ts'
+import { Pacer, Stopped } from '../../src/lib/pacer.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { OnlineFsck } from '../../src/maintenance/online-fsck.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { recordsOf } from '../../src/maintenance/records.ts'
+import type { Damage } from '../../src/maintenance/scrub.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
+import { blobFormat } from '../../src/model/content.ts'
+import { openFolder, openMemory, type ServerParts } from '../../src/server/compose.ts'
+import type { Store } from '../../src/store/store.ts'
+import {
+  ANY_DEAD,
+  below,
+  chance,
+  gate,
+  makeBucket,
+  OWNER,
+  PART_BYTES_MIN,
+  payload,
+  put,
+  remove,
+  turn,
+  verdict,
+  withFolder,
+} from './fixture.ts'
+
+const NEVER = new AbortController().signal
+
+interface Found {
+  readonly problems: string[]
+  readonly damage: Damage[]
+  readonly held: string[]
+}
+
+async function check(parts: ServerParts, how: { deep?: boolean; signal?: AbortSignal } = {}): Promise<Found> {
+  const found: Found = { problems: [], damage: [], held: [] }
+  const { deep = true, signal = NEVER } = how
+  const findings = {
+    problem: (text: string) => found.problems.push(text),
+    damage: (damage: Damage) => found.damage.push(damage),
+    held: (version: string) => found.held.push(version),
+  }
+  const { context } = parts.store
+  await new OnlineFsck({ context, snapshot: parts.snapshot, findings, deep, signal }).run()
+  assert.equal(context.reclamationLock.isHeld, false)
+  return found
+}
+
+async function multipart(store: Store, key: string, sizes: readonly number[]): Promise<void> {
+  const { id } = await store.uploads.create({ bucket: 'bucket', key, initiator: OWNER, owner: OWNER })
+  const upload = { bucket: 'bucket', key, uploadId: id.toString('hex') }
+  const parts: { number: number; etag: string }[] = []
+  for (const [i, size] of sizes.entries()) {
+    const { etag } = await store.uploads.putPart({ ...upload, number: i + 1, body: [payload(size, i)] })
+    parts.push({ number: i + 1, etag })
+  }
+  await store.completion.complete({ ...upload, parts })
+}
+
+/** Contents of every kind, copies, an upload in progress, garbage, a hold and its ledger. */
+async function fill(store: Store): Promise<void> {
+  await makeBucket(store, 'bucket')
+  await makeBucket(store, 'locked', 'locked')
+  for (const size of [0, 100, 5000, 70_000, 1_500_000]) await put(store, 'bucket', `size-${size}`, payload(size))
+  await multipart(store, 'parts', [PART_BYTES_MIN, PART_BYTES_MIN, PART_BYTES_MIN, PART_BYTES_MIN, 900])
+  const to = { bucket: 'bucket', key: 'copy' }
+  await store.copies.copy({ from: { bucket: 'bucket', key: 'parts' }, to, owner: OWNER })
+  const { id } = await store.uploads.create({ bucket: 'bucket', key: 'open', initiator: OWNER, owner: OWNER })
+  const upload = { bucket: 'bucket', key: 'open', uploadId: id.toString('hex') }
+  await store.uploads.putPart({ ...upload, number: 1, body: [payload(80_000, 2)] })
+  await put(store, 'bucket', 'size-5000', payload(6000))
+  await put(store, 'locked', 'held', payload(9000))
+  await store.objects.setHold({ bucket: 'locked', key: 'held' }, true)
+  await remove(store, 'locked', 'held')
+}
+
+async function onParts(name: 'memory' | 'lmdb', use: (parts: ServerParts, folder: string) => Promise<void>) {
+  await withFolder(async folder => {
+    const parts = name === 'memory' ? await openMemory() : await openFolder({ folder, durability: 'os' })
+    try {
+      await use(parts, folder)
+    } finally {
+      await parts.close()
+    }
+  })
+}
+
+for (const engine of ['memory', 'lmdb'] as const) {
+  test(`${engine}: a store that is whole has no findings, and a broken one those of fsck`, () =>
+    onParts(engine, async parts => {
+      const { store } = parts
+      await fill(store)
+      const whole = await check(parts)
+      assert.deepEqual([whole.problems, whole.damage], [[], []])
+      assert.deepEqual(whole.held, (await fsck(store.context)).held)
+      let changed = 0
+      for await (const { key, value } of recordsOf(store.context, 'b')) {
+        const blob = blobFormat.decode(value)
+        const wrong = blobFormat.encode({ ...blob, referenceCount: blob.referenceCount + 1 })
+        // One is removed, one counts wrong, the others stay.
+        const writes = [{ key, value: changed === 0 ? undefined : wrong }]
+        if (changed++ < 2) await store.context.meta.commit({ checks: [], writes })
+      }
+      const { problems } = await fsck(store.context)
+      assert.match(problems.join('\n'), /is referenced, but has no record/)
+      assert.match(problems.join('\n'), /2 references recorded, 1 counted/)
+      assert.deepEqual((await check(parts, { deep: false })).problems, problems)
+    }))
+}
+
+test('counting in small ranges finds the same as counting all at once', () =>
+  onParts('memory', async ({ store }) => {
+    await fill(store)
+    const { context } = store
+    for await (const { key, value } of recordsOf(context, 'b')) {
+      const blob = blobFormat.decode(value)
+      const isSolo = blob.volume === undefined
+      const wrong = isSolo ? undefined : blobFormat.encode({ ...blob, referenceCount: 7, offset: 0 })
+      await context.meta.commit({ checks: [], writes: [{ key, value: wrong }] })
+    }
+    const all = await fsck(context)
+    for (const text of [/no record/, /7 references recorded/, /overlap/]) assert.match(all.problems.join('\n'), text)
+    for (const windowRecords of [1, 2, 5]) {
+      const { problems, ...rest } = await fsck(context, { windowRecords })
+      assert.deepEqual({ ...rest, problems: [...problems].sort() }, { ...all, problems: [...all.problems].sort() })
+    }
+  }))
+
+test('a file that is gone is found and names its object', () =>
+  onParts('lmdb', async (parts, folder) => {
+    await fill(parts.store)
+    const solos: string[] = []
+    for await (const id of parts.store.context.blobs.solos()) solos.push(id.toString('hex'))
+    const files = readdirSync(join(folder, 'blobs'), { recursive: true, encoding: 'utf8' })
+    const single = await soloOf(parts.store, 'size-1500000')
+    assert(solos.includes(single))
+    rmSync(join(folder, 'blobs', files.find(file => file.endsWith(single))!))
+    const { problems, damage } = await check(parts)
+    assert.deepEqual(problems, [`blob ${single}: its file is missing`])
+    assert.deepEqual(
+      damage.flatMap(({ objects }) => objects),
+      [{ bucket: 'bucket', key: 'size-1500000', versionId: 'null' }],
+    )
+  }))
+
+async function soloOf(store: Store, key: string): Promise<string> {
+  const { version } = await store.objects.open({ bucket: 'bucket', key })
+  assert(version.content.kind === 'slices')
+  return version.content.slices[0]!.id.toString('hex')
+}
+
+/** One client: puts, copies, uploads and deletes of keys that others use too. */
+async function change(store: Store, seed: number, stopped: () => boolean): Promise<number> {
+  const random = chance(seed)
+  const sizes = [100, 6000, 90_000, 1_100_000]
+  const key = (): string => `key-${below(random, 6)}`
+  let changes = 0
+  for (; !stopped(); changes++) {
+    const dice = below(random, 10)
+    if (dice < 3) await remove(store, 'bucket', key())
+    else if (dice < 5) {
+      const [from, to] = [
+        { bucket: 'bucket', key: key() },
+        { bucket: 'bucket', key: key() },
+      ]
+      await verdict(store.copies.copy({ from, to, owner: OWNER }))
+    } else if (dice < 6) await multipart(store, `${key()}-parts`, [PART_BYTES_MIN, 1000])
+    else await put(store, 'bucket', key(), payload(sizes[below(random, sizes.length)]!, changes))
+    await turn()
+  }
+  return changes
+}
+
+/** All maintenance that frees or moves bytes, again and again. */
+async function maintain({ context }: Store, stopped: () => boolean): Promise<void> {
+  const workers = [new Reclaimer(context), new Compactor(context, ANY_DEAD), new Sweeper(context)]
+  while (!stopped()) {
+    await context.blobs.closeVolume()
+    for (const worker of workers) await worker.step()
+    await turn()
+  }
+}
+
+test('changes and maintenance during a check are no findings', () =>
+  onParts('lmdb', async parts => {
+    const { store } = parts
+    await makeBucket(store, 'bucket', 'on')
+    await store.buckets.setVersioning('bucket', 'suspended')
+    let isOver = false
+    const clients = [1, 2, 3].map(seed => change(store, seed, () => isOver))
+    const working = Promise.all([...clients, maintain(store, () => isOver)])
+    working.catch(() => {})
+    try {
+      for (let round = 0; round < 8; round++) {
+        const { problems, damage } = await check(parts)
+        assert.deepEqual([problems, damage], [[], []], `round ${round}`)
+      }
+    } finally {
+      isOver = true
+    }
+    await working
+    const changes = await Promise.all(clients)
+    assert(
+      changes.every(count => count > 10),
+      `changes: ${changes.join()}`,
+    )
+  }))
+
+test('nothing is freed between the snapshot and the end of the records, and a stopped check frees the lock', () =>
+  onParts('lmdb', async parts => {
+    const { store } = parts
+    await fill(store)
+    const stopper = new AbortController()
+    const wait = gate()
+    const snapshot = async () => {
+      assert.equal(store.context.reclamationLock.isHeld, true)
+      await wait.opened
+      return parts.snapshot()
+    }
+    const stopped = check({ ...parts, snapshot }, { signal: stopper.signal })
+    const refused = assert.rejects(stopped, Stopped)
+    stopper.abort()
+    wait.open()
+    await refused
+    assert.equal(store.context.reclamationLock.isHeld, false)
+    assert.deepEqual((await check(parts)).problems, [])
+  }))
+
+test('other work has its turn while a check goes on', () =>
+  onParts('lmdb', async parts => {
+    await makeBucket(parts.store, 'bucket')
+    await Promise.all(Array.from({ length: 3000 }, (_, i) => put(parts.store, 'bucket', `key-${i}`, 'x')))
+    let turns = 0
+    let isOver = false
+    const counting = (async () => {
+      for (; !isOver; turns++) await turn()
+    })()
+    await check(parts, { deep: false })
+    isOver = true
+    await counting
+    assert(turns > 2, `${turns} turns`)
+  }))
+
+test('a pacer lets work run in slices and ends it when it is stopped', async () => {
+  const clock = new ManualClock()
+  const stopper = new AbortController()
+  const pacer = new Pacer(clock, stopper.signal)
+  assert.equal(pacer.pace(), undefined)
+  clock.move(3)
+  const pause = pacer.pace()
+  assert(pause instanceof Promise)
+  await pause
+  assert.equal(clock.elapsed(), 6)
+  assert.equal(pacer.pace(), undefined)
+  stopper.abort()
+  assert.throws(() => pacer.pace(), Stopped)
+  assert.equal(new Pacer(systemClock, NEVER).pace(), undefined)
+})
