@@ -65,6 +65,8 @@ export type ServerPart = (typeof SERVER_PARTS)[number]
 
 export const toServer = (part: ServerPart = ''): string => (part === '' ? '/server' : `/server/${part}`)
 export const toNewScrub = (): string => withQuery(toServer('integrity'), { start: 'scrub' })
+export const toNewFsck = (): string => withQuery(toServer('integrity'), { start: 'fsck' })
+export const toNewBackup = (): string => withQuery(toServer('integrity'), { start: 'backup' })
 
 export type RuleView = 'form' | 'document'
 

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { BackupLeases } from '../backup/lease.ts'
+import type { ServerBackups } from '../backup/server-backup.ts'
 import { breakOff } from '../http/break-off.ts'
 import { type Certificate, listen, renew } from '../http/listen.ts'
 import { isSpokenVersion, type RawRequest, splitTarget } from '../http/raw-request.ts'
@@ -28,6 +29,7 @@ import { credentialNamed } from './console/oidc/named-credential.ts'
 import type { OidcSignIn } from './console/oidc/oidc-sign-in.ts'
 import type { ConsoleSession, Sessions, SignedInPerson } from './console/sessions.ts'
 import { FailedAttempts } from './failed-attempts.ts'
+import type { FsckRound } from './fsck-round.ts'
 import { openApi } from './openapi.ts'
 import { bytesOf, inputOf, rawRequest } from './request-input.ts'
 import {
@@ -61,12 +63,14 @@ export interface AdminServerParts {
   readonly explain: ExplainAccess
   /** Outlives this server, which may be replaced by one with a new certificate. */
   readonly scrub: ScrubRound
+  readonly fsck: FsckRound
   /** Samples of all processes of the server. */
   readonly collectMetrics: () => Promise<Sample[]>
   readonly facts: AdminContext['facts']
   readonly inspection?: AdminContext['inspection']
   readonly scraping: ScrapeAccess
   readonly backups: BackupLeases
+  readonly serverBackups: ServerBackups
   readonly isReady: () => Promise<boolean>
   readonly console: ConsoleSettings
   /** Outlive this server, as `scrub` does. */
@@ -323,10 +327,11 @@ export class AdminServer {
     identities: AdminContext['identities'],
     requestId: string,
   ): AdminContext {
-    const { store, clock, region, explain, scrub, backups, collectMetrics, facts, inspection } = this.#parts
-    const known = { identities, caller, requestId, clock, region, explain, scrub, backups, collectMetrics, facts }
+    const { store, clock, region, explain, collectMetrics, facts, inspection } = this.#parts
+    const { scrub, fsck, backups, serverBackups } = this.#parts
+    const known = { identities, caller, requestId, clock, region, explain, collectMetrics, facts }
     const by = { inspection, isAdministrator, session, objectUrl, store: asCaller(caller, store, requestId) }
-    return { ...known, ...by, accounts: this.#accounts }
+    return { ...known, ...by, scrub, fsck, backups, serverBackups, accounts: this.#accounts }
   }
 
   #record(

@@ -9,6 +9,7 @@ import * as buckets from './routes/buckets.ts'
 import * as cluster from './routes/cluster.ts'
 import * as encryption from './routes/encryption.ts'
 import * as explain from './routes/explain.ts'
+import * as fsck from './routes/fsck.ts'
 import * as held from './routes/held.ts'
 import * as keys from './routes/keys.ts'
 import * as lifecycle from './routes/lifecycle.ts'
@@ -17,6 +18,7 @@ import * as metrics from './routes/metrics.ts'
 import * as oidc from './routes/oidc.ts'
 import * as policies from './routes/policies.ts'
 import * as server from './routes/server.ts'
+import * as serverBackup from './routes/server-backup.ts'
 import * as session from './routes/session.ts'
 import * as usage from './routes/usage.ts'
 
@@ -42,6 +44,8 @@ export const ADMIN_ROUTES = new RouteTable([
     locks,
     encryption,
     backup,
+    serverBackup,
+    fsck,
     blobs,
     metrics,
     server,

@@ -1,6 +1,7 @@
 /** The declaration of an admin API route: its path, its input, its permission and its implementation. */
 
 import type { BackupLeases } from '../backup/lease.ts'
+import type { ServerBackups } from '../backup/server-backup.ts'
 import type { ExplainQuestion } from '../edge/explain.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Account, User } from '../model/caller.ts'
@@ -11,6 +12,7 @@ import type { IdentitySnapshot } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
 import type { Sample } from '../telemetry/families.ts'
 import type { ConsoleSession } from './console/sessions.ts'
+import type { FsckRound } from './fsck-round.ts'
 import type { InputFields, InputOf, Schema } from './input.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
@@ -43,7 +45,9 @@ export interface AdminContext {
   readonly clock: Clock
   readonly region: string
   readonly scrub: ScrubRound
+  readonly fsck: FsckRound
   readonly backups: BackupLeases
+  readonly serverBackups: ServerBackups
   readonly explain: ExplainAccess
   readonly collectMetrics: () => Promise<Sample[]>
   readonly facts: () => Promise<ServerFacts>

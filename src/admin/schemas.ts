@@ -113,7 +113,7 @@ export const KEY_FIELDS: Readonly<Record<string, Schema>> = {
 
 const AFFECTED = objectOf({ bucket: TEXT, key: TEXT, versionId: TEXT })
 const PART = objectOf({ uploadId: TEXT, number: COUNT })
-const DAMAGE = objectOf({
+export const DAMAGE: Schema = objectOf({
   what: oneOfWords('blob', 'record'),
   id: TEXT,
   message: TEXT,

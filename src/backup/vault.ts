@@ -23,6 +23,19 @@ interface FileDigest {
   readonly sha256: string
 }
 
+/** Names of complete runs, oldest first, by the files of all runs. */
+export function completeRuns(files: readonly string[]): string[] {
+  const names = files.map(name => RUN_FILE.exec(name))
+  return names
+    .filter(match => match?.[2] === 'manifest' && match[3] === undefined)
+    .map(match => match![1]!)
+    .sort()
+}
+
+/** When a run was begun by the clock of its writer. */
+export const timeOfRun = (run: string): string =>
+  run.replace(/^\d+-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')
+
 /** The stored backup differs from the one written. */
 export class DamagedBackup extends Error {
   constructor(what: string) {
@@ -80,11 +93,7 @@ export class Vault {
 
   /** Names of complete runs, oldest first. */
   async runs(): Promise<string[]> {
-    const names = (await this.disk.list(this.#runs)).map(name => RUN_FILE.exec(name))
-    return names
-      .filter(match => match?.[2] === 'manifest' && match[3] === undefined)
-      .map(match => match![1]!)
-      .sort()
+    return completeRuns(await this.disk.list(this.#runs))
   }
 
   /** Removes files of interrupted runs. */

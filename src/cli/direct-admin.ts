@@ -1,11 +1,13 @@
 /** The admin API without a server: runs its routes in this process, directly on the data folder. */
 
 import { asCaller } from '../admin/administrator.ts'
+import { FsckRound } from '../admin/fsck-round.ts'
 import { ADMIN_ROUTES } from '../admin/index.ts'
 import { decodeInput } from '../admin/input.ts'
 import { type AdminContext, isByteStream, isLineStream } from '../admin/route.ts'
 import { ScrubRound } from '../admin/scrub-round.ts'
 import { BackupLeases } from '../backup/lease.ts'
+import { ServerBackups } from '../backup/server-backup.ts'
 import { systemClock } from '../lib/clock.ts'
 import { RUNTIME } from '../lib/runtime.ts'
 import { ROOT_ACCOUNT_ID } from '../model/account.ts'
@@ -20,7 +22,9 @@ export class DirectAdmin implements Admin {
   readonly #parts: ServerParts
   readonly #directory: IdentityCache
   readonly #scrub: ScrubRound
+  readonly #fsck: FsckRound
   readonly #backups: BackupLeases
+  readonly #serverBackups: ServerBackups
   readonly #region: string
 
   /** `root` is the root access key, which routes can show although it has no record. */
@@ -28,7 +32,9 @@ export class DirectAdmin implements Admin {
     this.#parts = parts
     this.#directory = new IdentityCache(parts.store.context, root)
     this.#scrub = new ScrubRound(parts.store.context)
+    this.#fsck = new FsckRound(parts.store.context, parts.snapshot)
     this.#backups = new BackupLeases(parts.store.context, parts.snapshot)
+    this.#serverBackups = new ServerBackups(this.#backups, systemClock, undefined)
     this.#region = region
   }
 
@@ -56,9 +62,11 @@ export class DirectAdmin implements Admin {
       clock: systemClock,
       region: this.#region,
       scrub: this.#scrub,
+      fsck: this.#fsck,
       collectMetrics: async () => this.#scrub.samples(),
       facts: async () => ({ version: VERSION, runtime: RUNTIME, filesystems: [] }),
       backups: this.#backups,
+      serverBackups: this.#serverBackups,
       explain: question => explain(store, this.#directory, question),
     }
   }
@@ -79,6 +87,7 @@ export class DirectAdmin implements Admin {
   }
 
   async close(): Promise<void> {
+    await this.#fsck.close()
     await this.#backups.stop()
     await this.#scrub.stop()
     await this.#parts.close()

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Manifest } from '../backup/manifest.ts'
 import { type RestoreResult, restoreBackup } from '../backup/restore.ts'
-import { DamagedBackup, Vault } from '../backup/vault.ts'
+import { BACKUP_NAME, type BackupPlace, type StoredBackup } from '../backup/server-backup.ts'
+import { completeRuns, DamagedBackup, timeOfRun, Vault } from '../backup/vault.ts'
 import { decodeKeyring, keyringPath } from '../crypto/keyring-file.ts'
 import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
@@ -56,6 +57,34 @@ export async function withVault<T>(
   } finally {
     await liveness.end()
   }
+}
+
+/** Shown of a folder with more. */
+const BACKUPS_MAX = 1000
+
+/** The folder below which the server may take backups itself; undefined when it may not. */
+export function backupPlace(folder: string | undefined): BackupPlace | undefined {
+  if (folder === undefined) return undefined
+  return {
+    folder,
+    list: () => backupsIn(folder),
+    withVault: (name, use) => withVault(join(folder, name), 'write', use),
+  }
+}
+
+async function backupsIn(folder: string): Promise<StoredBackup[]> {
+  const found: StoredBackup[] = []
+  for (const name of (await realDisk.list(folder)).filter(one => BACKUP_NAME.test(one)).sort()) {
+    const files = await realDisk.list(join(folder, name, 'runs')).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOTDIR') return []
+      throw error
+    })
+    const runs = completeRuns(files)
+    const newest = runs.at(-1)
+    if (newest !== undefined) found.push({ name, runs: runs.length, newestAt: timeOfRun(newest) })
+    if (found.length === BACKUPS_MAX) break
+  }
+  return found
 }
 
 async function bytesOf(path: string): Promise<Buffer> {

@@ -18,10 +18,12 @@ import { BadConfig } from './bad-config.ts'
 import { checkBlobsPlace } from './blob-driver.ts'
 import { clusterFrom, clusterName } from './cluster-config.ts'
 import type { ClusterSettings } from './cluster-keyring.ts'
+import { backupFolderFrom } from './config-backup.ts'
 import { checkMemory } from './config-memory.ts'
+import { metricsToken } from './config-metrics.ts'
 import { OIDC_FLAGS, oidcFrom } from './config-oidc.ts'
 import { originFrom, originsFrom } from './config-origins.ts'
-import { secretFrom, secretIn } from './config-secrets.ts'
+import { secretFrom } from './config-secrets.ts'
 import { checkVariables } from './config-variables.ts'
 import { isLogLevel, type LogFormat, type LogLevel } from './log.ts'
 import { type HostAndPort, type RootCredentials, rootKeyFrom } from './root-key.ts'
@@ -61,6 +63,8 @@ export interface Config {
   readonly blobs: string | undefined
   /** Where they move from. */
   readonly blobsFrom: string | undefined
+  /** Below it the server may take backups itself. */
+  readonly backupFolder: string | undefined
   /** The gateways that share the store; undefined for a server alone. */
   readonly cluster: ClusterSettings | undefined
   readonly workers: number
@@ -253,6 +257,7 @@ export const FLAGS = {
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR|URL', 'where bytes live; in the data folder without', blobsPlace),
   'blobs-from': flag('DIR|URL', 'where bytes lived before; they are moved to --blobs while serving', blobsPlace),
+  'backup-folder': flag('DIR', 'administrators may let the server take backups into folders below it', folder),
   cluster: flag('NAME', 'serve as one of many gateways on the same database and bytes', clusterName),
   'cluster-key-file': flag('FILE', 'key that seals what gateways share; or HOLDFAST_CLUSTER_KEY', asIs),
   'cluster-key-url': flag('URL', 'the same as a transit key of Vault or OpenBao', asIs),
@@ -348,6 +353,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     meta: values.meta,
     blobs: values.blobs,
     blobsFrom: values['blobs-from'],
+    backupFolder: backupFolderFrom(values['backup-folder'], memory ? undefined : values.data, values.blobs),
     cluster: clusterFrom(env, {
       name: values.cluster,
       keyFile: values['cluster-key-file'],
@@ -378,21 +384,4 @@ function tlsFiles(cert: string | undefined, key: string | undefined): Config['tl
   if (cert === undefined && key === undefined) return undefined
   if (cert === undefined || key === undefined) throw new BadConfig('--tls-cert and --tls-key go together')
   return { cert, key }
-}
-
-const TOKEN_CHARACTERS_MIN = 16
-
-/** Not a flag of its own, since command lines are visible to all users of the machine. */
-function metricsToken(env: NodeJS.ProcessEnv, file: string | undefined): string | undefined {
-  const isVariable = env.HOLDFAST_METRICS_TOKEN_FILE === file
-  if (file !== undefined && isVariable && env.HOLDFAST_METRICS_TOKEN) {
-    throw new BadConfig('HOLDFAST_METRICS_TOKEN and HOLDFAST_METRICS_TOKEN_FILE are both given: choose one')
-  }
-  const setting = isVariable ? 'HOLDFAST_METRICS_TOKEN_FILE' : '--metrics-token-file'
-  const token = file === undefined ? env.HOLDFAST_METRICS_TOKEN : secretIn(file, setting).trim()
-  if (token === undefined || token === '') return undefined
-  if (!/^[\x21-\x7e]+$/.test(token) || token.length < TOKEN_CHARACTERS_MIN) {
-    throw new BadConfig(`the token for metrics needs ${TOKEN_CHARACTERS_MIN} or more visible ASCII characters`)
-  }
-  return token
 }

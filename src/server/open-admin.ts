@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { AdminServer } from '../admin/admin-server.ts'
 import { OidcSignIn } from '../admin/console/oidc/oidc-sign-in.ts'
 import { Sessions } from '../admin/console/sessions.ts'
+import { FsckRound } from '../admin/fsck-round.ts'
 import { ADMIN_ROUTES } from '../admin/index.ts'
 import type { ServerInspection } from '../admin/route.ts'
 import { ScrubRound } from '../admin/scrub-round.ts'
 import { BackupLeases } from '../backup/lease.ts'
+import { ServerBackups } from '../backup/server-backup.ts'
 import type { Certificate } from '../http/listen.ts'
 import { systemClock } from '../lib/clock.ts'
 import { realDisk } from '../lib/disk.ts'
@@ -22,6 +24,7 @@ import { mergeSamples, type Sample } from '../telemetry/families.ts'
 import { UsageMetrics } from '../telemetry/usage-metrics.ts'
 import { readText } from './accounts.ts'
 import { openAudit } from './audit-file.ts'
+import { backupPlace } from './backups.ts'
 import type { Capacity } from './capacity.ts'
 import type { ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
@@ -65,8 +68,7 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
   if (address !== undefined) await realDisk.remove(address)
   if (config.console === undefined) return undefined
   const { store, snapshot, directory, certificate, isServing, isDiskFull, collectMetrics, capacity, objectPort } = over
-  const backups = new BackupLeases(store.context, snapshot)
-  const scrub = new ScrubRound(store.context)
+  const { close: closeRounds, ...rounds } = openRounds(config, store, snapshot)
   const audit = openAudit(config.auditLog, logger)
   const usage = new UsageMetrics(store.context, async owner => (await directory.now()).byCanonicalId(owner)?.accountId)
   const parts = {
@@ -78,7 +80,7 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
     region: config.region,
     anyRegion: config.anyRegion,
     explain: (question: StoreQuestion) => explain(store, directory, question),
-    scrub,
+    ...rounds,
     scraping: config.metrics,
     facts: () => capacity.facts(),
     inspection: {
@@ -87,10 +89,9 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
       websiteHosts: config.website.hosts,
     },
     collectMetrics: async () => {
-      const own = [...(await capacity.samples()), ...(await usage.samples())]
-      return mergeSamples([...(await collectMetrics()), ...own, ...scrub.samples(), ...(audit?.log.samples() ?? [])])
+      const own = [...(await capacity.samples()), ...(await usage.samples()), ...rounds.scrub.samples()]
+      return mergeSamples([...(await collectMetrics()), ...own, ...(audit?.log.samples() ?? [])])
     },
-    backups,
     isReady: async () => {
       await unguarded(store.context).meta.get(recordKey.owner())
       return isServing()
@@ -124,10 +125,29 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
     reopen: () => audit?.reopen(),
     async close() {
       if (address !== undefined) await realDisk.remove(address)
-      await scrub.stop()
+      await closeRounds()
       await server.close()
       audit?.close()
-      await backups.stop()
+      await rounds.backups.stop()
+    },
+  }
+}
+
+/** Long work that administrators start. */
+function openRounds(config: Config, { context }: Store, snapshot: ServerParts['snapshot']) {
+  const backups = new BackupLeases(context, snapshot)
+  const serverBackups = new ServerBackups(backups, systemClock, backupPlace(config.backupFolder))
+  const scrub = new ScrubRound(context)
+  const fsck = new FsckRound(context, snapshot)
+  return {
+    backups,
+    serverBackups,
+    scrub,
+    fsck,
+    async close() {
+      await scrub.stop()
+      await fsck.close()
+      await serverBackups.close()
     },
   }
 }

@@ -45,6 +45,7 @@ export function shownSettings(config: Config): Readonly<Record<string, unknown>>
     blobs: withoutSecrets(config.blobs),
     'blobs-from': withoutSecrets(config.blobsFrom),
     cluster: config.cluster?.name,
+    'backup-folder': config.backupFolder,
     workers: config.workers,
     'worker-timeout': config.workerTimeoutMs / 1000,
     'tls-cert': tls?.cert,

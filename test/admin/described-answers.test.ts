@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ADMIN_ROUTES } from '../../src/admin/index.ts'
 import type { Schema } from '../../src/admin/input.ts'
-import { put } from '../store/fixture.ts'
+import { backupPlace } from '../../src/server/backups.ts'
+import { put, withFolder } from '../store/fixture.ts'
 import { signedInPage } from './console-fixture.ts'
 import { withConsole } from './fixture.ts'
 
@@ -59,6 +60,7 @@ const BODIES: Readonly<Record<string, object>> = {
   GetPermissions: { questions: [QUESTION, REMOVAL] },
   PresignRequests: { requests: [{ method: 'GET', ...BUCKET, headers: { 'x-amz-meta-a': 'b' } }] },
   PreviewLifecycle: { document: DOCUMENT, days: 3 },
+  StartServerBackup: { name: 'main' },
   RotateEncryption: { what: 'named', name: 'payroll' },
   ValidatePolicy: { document: POLICY },
   SignIn: { accessKey: 'AKROOT', secretKey: 'the-secret-of-the-root' },
@@ -68,32 +70,41 @@ test('every described answer has the properties that its description names, and 
   const startedAt = new Date(0).toISOString()
   const one = { pid: 1, startedAt, listening: true, residentBytes: 1, cpuSeconds: 0.5, requestsInFlight: 0 }
   const inspection = { processes: async () => [one], settings: {}, websiteHosts: ['website.localhost'] }
-  return withConsole(
-    async consoled => {
-      const { parts, ask } = consoled
-      await ask({ method: 'POST', path: '/v1/buckets', body: { name: 'kept', lock: true } })
-      const { id } = await put(parts.store, 'kept', 'a', 'a')
-      await parts.store.objects.setHold({ bucket: 'kept', key: 'a', versionId: id }, true)
-      const until = consoled.clock.now() + 1
-      await parts.store.objects.setRetention({ bucket: 'kept', key: 'a', versionId: id }, { mode: 'governance', until })
-      const { accountId, user: name, accessKey } = USER
-      await consoled.accounts.create({ accountId })
-      await consoled.accounts.createUser(accountId, name)
-      await consoled.accounts.createKey({ accountId, user: name, accessKey, secretKey: 'a-secret-of-some-length' })
-      const page = await signedInPage(consoled)
-      // Signing in with OpenID Connect needs an issuer and has its own tests.
-      const described = ADMIN_ROUTES.routes.filter(one => one.answer !== undefined && !/Oidc/.test(one.name))
-      assert(described.length >= 15)
-      // Last, since it ends the session of the page.
-      described.sort((a, b) => Number(a.name === 'SignIn') - Number(b.name === 'SignIn'))
-      for (const { name: route, method, path, answer } of described) {
-        const body = BODIES[route]
-        const filled = path.replace(/\{(\w+)\}/g, (_, field: string) => PLACES[field]!)
-        const { status, text, json } = await page.ask({ method, path: filled, ...(body === undefined ? {} : { body }) })
-        assert(status < 300, `${route}: ${text}`)
-        assert.deepEqual(differences(answer!, json()), [], route)
-      }
-    },
-    { inspection },
+  return withFolder(folder =>
+    withConsole(
+      async consoled => {
+        const { parts, ask } = consoled
+        await ask({ method: 'POST', path: '/v1/buckets', body: { name: 'kept', lock: true } })
+        const { id } = await put(parts.store, 'kept', 'a', 'a')
+        await parts.store.objects.setHold({ bucket: 'kept', key: 'a', versionId: id }, true)
+        const until = consoled.clock.now() + 1
+        await parts.store.objects.setRetention(
+          { bucket: 'kept', key: 'a', versionId: id },
+          { mode: 'governance', until },
+        )
+        const { accountId, user: name, accessKey } = USER
+        await consoled.accounts.create({ accountId })
+        await consoled.accounts.createUser(accountId, name)
+        await consoled.accounts.createKey({ accountId, user: name, accessKey, secretKey: 'a-secret-of-some-length' })
+        const page = await signedInPage(consoled)
+        // Signing in with OpenID Connect needs an issuer and has its own tests.
+        const described = ADMIN_ROUTES.routes.filter(one => one.answer !== undefined && !/Oidc/.test(one.name))
+        assert(described.length >= 15)
+        // Last, since it ends the session of the page.
+        described.sort((a, b) => Number(a.name === 'SignIn') - Number(b.name === 'SignIn'))
+        for (const { name: route, method, path, answer } of described) {
+          const body = BODIES[route]
+          const filled = path.replace(/\{(\w+)\}/g, (_, field: string) => PLACES[field]!)
+          const { status, text, json } = await page.ask({
+            method,
+            path: filled,
+            ...(body === undefined ? {} : { body }),
+          })
+          assert(status < 300, `${route}: ${text}`)
+          assert.deepEqual(differences(answer!, json()), [], route)
+        }
+      },
+      { inspection, place: backupPlace(folder) },
+    ),
   )
 })

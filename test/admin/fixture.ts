@@ -3,9 +3,11 @@ import { createHash, createHmac } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { AdminServer, type AdminServerParts } from '../../src/admin/admin-server.ts'
 import { Sessions } from '../../src/admin/console/sessions.ts'
+import { FsckRound } from '../../src/admin/fsck-round.ts'
 import { ADMIN_ROUTES } from '../../src/admin/index.ts'
 import { ScrubRound } from '../../src/admin/scrub-round.ts'
 import { BackupLeases } from '../../src/backup/lease.ts'
+import { type BackupPlace, ServerBackups } from '../../src/backup/server-backup.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { openMemory, type ServerParts } from '../../src/server/compose.ts'
@@ -111,18 +113,23 @@ function exchange(asking: Asking, port: number, now: number): Promise<Answer> {
 
 export async function withConsole(
   use: (consoled: Consoled) => Promise<void>,
-  more: Partial<AdminServerParts> = {},
+  { place, ...more }: Partial<AdminServerParts> & { readonly place?: BackupPlace | undefined } = {},
   clock = new ManualClock(),
 ): Promise<void> {
   const parts = await openMemory({ clock })
   const log: Readonly<Record<string, unknown>>[] = []
   const directory = new IdentityCache(parts.store.context, ROOT)
   const scrub = new ScrubRound(parts.store.context)
+  const fsck = new FsckRound(parts.store.context, parts.snapshot)
+  const backups = new BackupLeases(parts.store.context, parts.snapshot)
+  const serverBackups = new ServerBackups(backups, clock, place)
   const console = new AdminServer({
     store: parts.store,
     directory,
     scrub,
-    backups: new BackupLeases(parts.store.context, parts.snapshot),
+    fsck,
+    backups,
+    serverBackups,
     explain: question => explain(parts.store, directory, question),
     routes: ADMIN_ROUTES,
     clock,
@@ -145,6 +152,8 @@ export async function withConsole(
     await use({ ask, port, parts, accounts: new Accounts(parts.store.context), clock, log })
   } finally {
     await scrub.stop()
+    await fsck.close()
+    await serverBackups.close()
     await console.close()
     await parts.close()
   }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { BackupOptions, BackupSource } from '../../src/backup/backup-options.ts'
 import { BackupLeases } from '../../src/backup/lease.ts'
+import { localSource } from '../../src/backup/local-source.ts'
 import type { Manifest } from '../../src/backup/manifest.ts'
 import { takeBackup } from '../../src/backup/take-backup.ts'
 import type { Vault } from '../../src/backup/vault.ts'
@@ -60,16 +61,8 @@ async function inParts(client: Client, bucket: string, path: string): Promise<vo
   await ok(finish(client, place, parts))
 }
 
-export const sourceOver = ({ store, snapshot }: ServerParts): BackupSource => {
-  const backups = new BackupLeases(store.context, snapshot)
-  return {
-    start: () => backups.start(),
-    records: backup => backups.records(backup),
-    blobs: (backup, ids) => backups.blobs(backup, ids),
-    keep: async backup => backups.keep(backup),
-    end: backup => backups.end(backup),
-  }
-}
+export const sourceOver = ({ store, snapshot }: ServerParts): BackupSource =>
+  localSource(new BackupLeases(store.context, snapshot))
 
 export interface Ground {
   readonly served: Served

@@ -24,7 +24,10 @@ export interface VisitOptions {
 }
 
 /** Call it at the top of a file: it begins before the first test and ends after the last. */
-export function openConsole(flags: readonly string[] = [], { switches, context, prepare }: VisitOptions = {}): Visit {
+export function openConsole(
+  flags: Parameters<typeof startWorld>[0] = [],
+  { switches, context, prepare }: VisitOptions = {},
+): Visit {
   let world: World
   let browser: Browser
   let watched: Watched

@@ -376,6 +376,34 @@ export interface AdminApi {
       }[]
     }
   }
+  /** Get the progress and findings of the last full check. */
+  GetFsck: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly state: 'never' | 'running' | 'done' | 'stopped' | 'failed'
+      readonly phase?: 'records' | 'bytes'
+      readonly deep?: boolean
+      readonly startedAt?: string
+      readonly endedAt?: string
+      readonly records: number
+      readonly bytes: number
+      readonly versions?: number
+      readonly blobs?: number
+      readonly totalBytes?: number
+      readonly held: number
+      readonly problemCount: number
+      readonly problems: readonly string[]
+      readonly damageCount: number
+      readonly damage: readonly {
+        readonly what: 'blob' | 'record'
+        readonly id: string
+        readonly message: string
+        readonly objects: readonly { readonly bucket: string; readonly key: string; readonly versionId: string }[]
+        readonly parts: readonly { readonly uploadId: string; readonly number: number }[]
+      }[]
+      readonly error?: string
+    }
+  }
   /** Get the owner and state of a key. */
   GetKey: {
     input: { readonly accessKey: string }
@@ -516,6 +544,30 @@ export interface AdminApi {
       readonly now: string
       readonly accounts: number
       readonly buckets: number
+    }
+  }
+  /** Get the last backup that the server took itself, and the backups in its folder. */
+  GetServerBackup: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly state: 'never' | 'running' | 'done' | 'stopped' | 'failed'
+      readonly name?: string
+      readonly startedAt?: string
+      readonly endedAt?: string
+      readonly takenAt?: string
+      readonly phase?: 'records' | 'blobs'
+      readonly writtenBytes: number
+      readonly run?: string
+      readonly blobs?: {
+        readonly count: number
+        readonly bytes: number
+        readonly copied: number
+        readonly copiedBytes: number
+      }
+      readonly damaged?: number
+      readonly error?: string
+      readonly folder?: string
+      readonly backups: readonly { readonly name: string; readonly runs: number; readonly newestAt: string }[]
     }
   }
   /** Get the identity and the end of the session. */
@@ -823,8 +875,62 @@ export interface AdminApi {
   SignOut: { input: Readonly<Record<string, never>>; output: undefined }
   /** Take a snapshot and retain every blob it names until EndBackup or five idle minutes; one backup at a time. */
   StartBackup: { input: Readonly<Record<string, never>>; output: Readonly<Record<string, unknown>> }
+  /** Start a full check over a snapshot of the records, while requests are served; one at a time. */
+  StartFsck: { input: { readonly deep?: boolean }; output: undefined }
   /** Start a scrub, which checks all stored data against its checksums; one round at a time. */
   StartScrub: { input: Readonly<Record<string, never>>; output: undefined }
+  /** Take a backup into a folder on the server, incrementally if there is one of this name; one at a time. */
+  StartServerBackup: { input: { readonly name: string }; output: undefined }
+  /** Stop the full check; what it has found is kept. */
+  StopFsck: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly state: 'never' | 'running' | 'done' | 'stopped' | 'failed'
+      readonly phase?: 'records' | 'bytes'
+      readonly deep?: boolean
+      readonly startedAt?: string
+      readonly endedAt?: string
+      readonly records: number
+      readonly bytes: number
+      readonly versions?: number
+      readonly blobs?: number
+      readonly totalBytes?: number
+      readonly held: number
+      readonly problemCount: number
+      readonly problems: readonly string[]
+      readonly damageCount: number
+      readonly damage: readonly {
+        readonly what: 'blob' | 'record'
+        readonly id: string
+        readonly message: string
+        readonly objects: readonly { readonly bucket: string; readonly key: string; readonly versionId: string }[]
+        readonly parts: readonly { readonly uploadId: string; readonly number: number }[]
+      }[]
+      readonly error?: string
+    }
+  }
+  /** Stop the backup that the server takes; the next one of the same name goes on with what was copied. */
+  StopServerBackup: {
+    input: Readonly<Record<string, never>>
+    output: {
+      readonly state: 'never' | 'running' | 'done' | 'stopped' | 'failed'
+      readonly name?: string
+      readonly startedAt?: string
+      readonly endedAt?: string
+      readonly takenAt?: string
+      readonly phase?: 'records' | 'blobs'
+      readonly writtenBytes: number
+      readonly run?: string
+      readonly blobs?: {
+        readonly count: number
+        readonly bytes: number
+        readonly copied: number
+        readonly copiedBytes: number
+      }
+      readonly damaged?: number
+      readonly error?: string
+    }
+  }
   /** Validate a policy as a bucket policy, or without a bucket as a user policy. */
   ValidatePolicy: {
     input: { readonly document: string | Readonly<Record<string, unknown>>; readonly bucket?: string }
@@ -869,6 +975,7 @@ export const ADMIN_API = {
   GetDamage: { method: 'GET', path: '/v1/damage', query: [] },
   GetDescription: { method: 'GET', path: '/openapi.json', query: [] },
   GetEncryption: { method: 'GET', path: '/v1/encryption', query: [] },
+  GetFsck: { method: 'GET', path: '/v1/fsck', query: [] },
   GetKey: { method: 'GET', path: '/v1/keys/{accessKey}', query: [] },
   GetMetricSamples: { method: 'GET', path: '/v1/metrics', query: ['prefix'] },
   GetMetrics: { method: 'GET', path: '/metrics', query: [] },
@@ -878,6 +985,7 @@ export const ADMIN_API = {
   GetPolicyVocabulary: { method: 'GET', path: '/v1/policies/vocabulary', query: [] },
   GetScrub: { method: 'GET', path: '/v1/scrub', query: [] },
   GetServer: { method: 'GET', path: '/v1/server', query: [] },
+  GetServerBackup: { method: 'GET', path: '/v1/server-backup', query: [] },
   GetSession: { method: 'GET', path: '/v1/session', query: [] },
   GetSettings: { method: 'GET', path: '/v1/settings', query: [] },
   GetSignInOptions: { method: 'GET', path: '/v1/session/options', query: [] },
@@ -904,7 +1012,11 @@ export const ADMIN_API = {
   SignIn: { method: 'POST', path: '/v1/session', query: [] },
   SignOut: { method: 'DELETE', path: '/v1/session', query: [] },
   StartBackup: { method: 'POST', path: '/v1/backups', query: [] },
+  StartFsck: { method: 'POST', path: '/v1/fsck', query: [] },
   StartScrub: { method: 'POST', path: '/v1/scrub', query: [] },
+  StartServerBackup: { method: 'POST', path: '/v1/server-backup', query: [] },
+  StopFsck: { method: 'DELETE', path: '/v1/fsck', query: [] },
+  StopServerBackup: { method: 'DELETE', path: '/v1/server-backup', query: [] },
   ValidatePolicy: { method: 'POST', path: '/v1/policies/validate', query: [] },
   VerifyLedger: { method: 'GET', path: '/v1/ledgers/{bucket}/verdict', query: [] },
 } as const satisfies Record<keyof AdminApi, { method: string; path: string; query: readonly string[] }>

@@ -43,7 +43,7 @@ function Affected({ finding: { objects, parts } }: { readonly finding: Finding }
   )
 }
 
-function FindingItem({ finding }: { readonly finding: Finding }) {
+export function FindingItem({ finding }: { readonly finding: Finding }) {
   const { what, id, message } = finding
   return (
     <li className={classes.finding}>

@@ -6,9 +6,8 @@ import { Section } from '../parts/section.tsx'
 import { serverTexts } from '../texts/server.ts'
 import { texts } from '../texts/texts.ts'
 import { BackupSection } from './backup-section.tsx'
-import { CommandLine } from './command-line.tsx'
-import { folderCommand } from './commands.ts'
 import { DamageSection } from './damage-section.tsx'
+import { FsckSection } from './fsck-section.tsx'
 import { ScrubSection } from './scrub-section.tsx'
 import { usePolled } from './use-polled.ts'
 
@@ -46,16 +45,9 @@ export default function IntegrityPage() {
           <DamageSection damage={damage.data} settings={settings?.settings} />
         </>
       )}
+      <FsckSection settings={settings?.settings} />
       <BackupSection />
       <MoveSection />
-      {settings !== undefined && settings.settings.memory !== true && (
-        <Section title={t.fsck}>
-          <Text size="sm" c="dimmed">
-            {t.fsckText}
-          </Text>
-          <CommandLine label={t.fsckCommand} command={folderCommand('fsck', settings.settings)} />
-        </Section>
-      )}
     </>
   )
 }

@@ -3,7 +3,6 @@ import { Button, Group, Loader, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
-import { timeText } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { DialogButtons } from '../parts/dialog-buttons.tsx'
 import { notify } from '../parts/notices.tsx'
@@ -11,8 +10,8 @@ import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
 import { navigate, toNewScrub, toServer, usePlace } from '../router.tsx'
 import { serverTexts } from '../texts/server.ts'
+import { timesText } from './round-times.ts'
 import { polledKey } from './use-polled.ts'
-import { spentText } from './values.ts'
 
 const t = serverTexts.integrity
 
@@ -43,13 +42,6 @@ function StartDialog({ close }: { readonly close: () => void }) {
   )
 }
 
-function times({ startedAt, endedAt }: Scrub): string | undefined {
-  if (startedAt === undefined) return undefined
-  const from = timeText(new Date(startedAt))
-  if (endedAt === undefined) return t.since(from)
-  return t.took(from, spentText((Date.parse(endedAt) - Date.parse(startedAt)) / 1000))
-}
-
 export function ScrubSection({ scrub }: { readonly scrub: Scrub }) {
   const isAsking = usePlace().query.get('start') === 'scrub'
   const { state, records, bytes, damaged, error } = scrub
@@ -67,7 +59,7 @@ export function ScrubSection({ scrub }: { readonly scrub: Scrub }) {
       </Group>
       {state !== 'never' && (
         <Text>
-          {t.progress(records, bytes)}. {t.found(damaged)} {times(scrub)}
+          {t.progress(records, bytes)}. {t.found(damaged)} {timesText(scrub)}
         </Text>
       )}
       <Button variant="default" disabled={isRunning} onClick={() => navigate(toNewScrub())}>

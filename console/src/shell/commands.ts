@@ -10,6 +10,8 @@ import {
   toBuckets,
   toExplain,
   toLedger,
+  toNewBackup,
+  toNewFsck,
   toNewScrub,
   toPublicAccess,
   toServer,
@@ -30,6 +32,8 @@ const SERVER_COMMANDS: readonly Command[] = [
     pageCommand(t.serverPage(serverTexts.tabs[part]), 'server', toServer(part)),
   ),
   pageCommand(t.scrub, 'check', toNewScrub()),
+  pageCommand(t.fsck, 'check', toNewFsck()),
+  pageCommand(t.backup, 'check', toNewBackup()),
   pageCommand(t.storeLedger, 'ledger', toLedger(STORE)),
 ]
 

@@ -24,4 +24,6 @@ export const paletteTexts = {
   accessPage: (label: string) => `Access: ${label}`,
   serverPage: (label: string) => `Server: ${label}`,
   scrub: 'Start a scrub',
+  fsck: 'Start a full check',
+  backup: 'Take a backup',
 } as const

@@ -228,23 +228,7 @@ export const serverTexts = {
       'Requests that need them get MetadataDamaged, and no space is freed until the metadata are rebuilt from their ' +
       'second copy. Stop the server, run this, and start it again:',
     lostKind: (kind: string) => `every record of the kind ${kind} that is not found`,
-    fsck: 'Full check',
-    fsckText:
-      'The full check counts everything and compares it: names, versions, blobs, ledgers and usage. It needs the ' +
-      'store for itself, so stop the server first. --deep also reads every byte.',
-    fsckCommand: 'Command for a full check',
     rebuildCommand: 'Command to rebuild the metadata',
-    backup: 'Backup',
-    backupText:
-      'A backup is taken by a command, which writes files on the machine where it runs. Use one folder for each ' +
-      'store, on another disk or machine. The keyring is not part of it: keep a copy of it apart.',
-    backupIdle: 'No backup is being taken now.',
-    backupCommand: 'Command for a backup',
-    backupRunning: (phase: string, bytes: string) => `A backup is being taken: ${phase}, ${bytes} sent so far.`,
-    backupPhase: { records: 'reading records', blobs: 'reading blobs' },
-    backupAs: (time: string) => `It will have everything as of ${time}.`,
-    backupQuiet: (text: string) =>
-      `Its client has been silent for ${text}. After five minutes the backup is given up and must be run again.`,
     move: 'Moving blobs',
     moving: (blobs: number, bytes: string) => `${plural(blobs, 'blob', 'blobs')} of ${bytes} moved so far.`,
     moved: (blobs: number, bytes: string) => `All blobs were moved: ${plural(blobs, 'blob', 'blobs')} of ${bytes}.`,

@@ -6,7 +6,7 @@ import { FolderInUse } from '../../store/commit/folder-ownership.ts'
 import { recount } from '../../store/usage/recount.ts'
 import { type Command, type CommandResult, type Invocation, onFolder, onServer } from '../command.ts'
 import { openStoreOf } from '../connect.ts'
-import { CommandFailed } from '../failures.ts'
+import { BadUsage, CommandFailed } from '../failures.ts'
 import { escapeControls } from '../output.ts'
 
 const POLL_MS = 500
@@ -38,11 +38,37 @@ async function scrub(call: Invocation): Promise<CommandResult> {
   return { value: state, text, code: damaged === 0 ? 0 : 1 }
 }
 
-/** The counts hold only while nothing changes, so this needs exclusive use of the folder. */
-async function check(call: Invocation): Promise<CommandResult> {
+/** A running server checks a snapshot; without one, the command needs exclusive use of the folder. */
+const check = (call: Invocation): Promise<CommandResult> =>
+  call.flag('endpoint') === undefined ? checkFolder(call) : checkServer(call)
+
+async function checkServer(call: Invocation): Promise<CommandResult> {
+  if (call.has('repair')) throw new BadUsage('--repair needs the data folder itself: stop the server first')
+  const admin = await call.admin()
+  const deep = call.has('deep')
+  let state = await admin.ask('StartFsck', { deep })
+  if (state.deep !== deep) throw new CommandFailed(`a check ${deep ? 'without' : 'with'} --deep is running already`)
+  while (state.state === 'running') {
+    call.progress(`${state.records} records, ${state.bytes} bytes read, ${foundBy(state)} problems`)
+    await systemClock.sleep(POLL_MS)
+    state = await admin.ask('GetFsck')
+  }
+  if (state.state === 'stopped') throw new CommandFailed('the check was stopped')
+  if (state.state !== 'done') throw new CommandFailed(`the check broke off: ${String(state.error)}`)
+  const problems = (state.problems as string[]).map(escapeControls)
+  const summary = `${state.versions} versions, ${state.blobs} blobs, ${state.bytes} bytes read`
+  const shown = [...problems, ...(state.damage as Damage[]).map(damageText)]
+  const text = [...shown, `${summary}; ${foundBy(state)} problems`].join('\n')
+  return { value: state, text, code: foundBy(state) === 0 ? 0 : 1 }
+}
+
+const foundBy = ({ problemCount, damageCount }: Record<string, unknown>): number =>
+  Number(problemCount) + Number(damageCount)
+
+async function checkFolder(call: Invocation): Promise<CommandResult> {
   const parts = await openStoreOf(call).catch((error: unknown) => {
-    if (error instanceof FolderInUse) throw new CommandFailed(`${error.message}: stop it first, or use scrub`)
-    throw error
+    if (!(error instanceof FolderInUse)) throw error
+    throw new CommandFailed(`${error.message}: stop it first, or check it through its console with --endpoint URL`)
   })
   try {
     const look = call.has('deep') ? fsckDeep : fsck
@@ -78,9 +104,13 @@ const scrubCommand = onServer({
 
 const fsckCommand = onFolder({
   name: 'fsck',
-  summary: 'check the invariants and counters of a store that no server uses; exits 1 if anything is wrong',
-  examples: ['fsck --data ./data', 'fsck --deep', 'fsck --repair'],
+  summary: 'check the invariants and counters of a store; exits 1 if anything is wrong',
+  examples: ['fsck --data ./data', 'fsck --deep', 'fsck --repair', 'fsck --deep --endpoint http://127.0.0.1:9001'],
   flags: [
+    // Not from the environment: a command on a folder must not turn into one on a server.
+    { name: 'endpoint', value: 'URL', meaning: "a server's console: it checks itself while it serves" },
+    { name: 'region', value: 'NAME', meaning: "the server's region (us-east-1)", fromEnvironment: true },
+    { name: 'ca', value: 'FILE', meaning: "CA certificate that signed the console's", fromEnvironment: true },
     { name: 'deep', meaning: 'also read every stored byte' },
     { name: 'repair', meaning: 'correct the usage counters of buckets; nothing else is changed' },
   ],

@@ -158,6 +158,7 @@ const callFromPage = (method: string, path: string): Promise<{ backup: string } 
 test('a backup is shown while it is taken', async () => {
   await open('/server/integrity')
   await visit.page.getByText('No backup is being taken now.').waitFor()
+  await visit.page.getByText('start the server with --backup-folder DIR').waitFor()
   const started = await callFromPage('POST', '/v1/backups')
   await visit.page.getByText('A backup is being taken: reading records, 0 B sent so far.').waitFor()
   await callFromPage('DELETE', `/v1/backups/${started!.backup}`)
