@@ -43,7 +43,7 @@ export const FORMATS: Readonly<Record<string, RecordDecoder<unknown>>> = {
   i: ledgerIndexFormat,
 } as Record<string, RecordDecoder<unknown>>
 
-const PAGE = 500
+const PAGE = 256
 
 /**
  * A page of records up to the first damaged one. A record whose key is out of order results from a damaged tree; the

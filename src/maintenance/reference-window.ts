@@ -10,7 +10,7 @@ import { readPage } from './records.ts'
 /** The kind and an id of 16 bytes. */
 const KEY_BYTES = 17
 const CHUNK_RECORDS = 4096
-const PAGE = 500
+const PAGE = 256
 /** Beyond this, ids without a record are only counted. */
 const MISSING_MAX = 100_000
 

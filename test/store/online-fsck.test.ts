@@ -5,64 +5,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ManualClock, systemClock } from '../../src/lib/clock.ts'
 import { Pacer, Stopped } from '../../src/lib/pacer.ts'
-import { Compactor } from '../../src/maintenance/compact.ts'
 import { fsck } from '../../src/maintenance/fsck.ts'
-import { OnlineFsck } from '../../src/maintenance/online-fsck.ts'
-import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { recordsOf } from '../../src/maintenance/records.ts'
-import type { Damage } from '../../src/maintenance/scrub.ts'
-import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import { openFolder, openMemory, type ServerParts } from '../../src/server/compose.ts'
 import type { Store } from '../../src/store/store.ts'
-import {
-  ANY_DEAD,
-  below,
-  chance,
-  gate,
-  makeBucket,
-  OWNER,
-  PART_BYTES_MIN,
-  payload,
-  put,
-  remove,
-  turn,
-  verdict,
-  withFolder,
-} from './fixture.ts'
-
-const NEVER = new AbortController().signal
-
-interface Found {
-  readonly problems: string[]
-  readonly damage: Damage[]
-  readonly held: string[]
-}
-
-async function check(parts: ServerParts, how: { deep?: boolean; signal?: AbortSignal } = {}): Promise<Found> {
-  const found: Found = { problems: [], damage: [], held: [] }
-  const { deep = true, signal = NEVER } = how
-  const findings = {
-    problem: (text: string) => found.problems.push(text),
-    damage: (damage: Damage) => found.damage.push(damage),
-    held: (version: string) => found.held.push(version),
-  }
-  const { context } = parts.store
-  await new OnlineFsck({ context, snapshot: parts.snapshot, findings, deep, signal }).run()
-  assert.equal(context.reclamationLock.isHeld, false)
-  return found
-}
-
-async function multipart(store: Store, key: string, sizes: readonly number[]): Promise<void> {
-  const { id } = await store.uploads.create({ bucket: 'bucket', key, initiator: OWNER, owner: OWNER })
-  const upload = { bucket: 'bucket', key, uploadId: id.toString('hex') }
-  const parts: { number: number; etag: string }[] = []
-  for (const [i, size] of sizes.entries()) {
-    const { etag } = await store.uploads.putPart({ ...upload, number: i + 1, body: [payload(size, i)] })
-    parts.push({ number: i + 1, etag })
-  }
-  await store.completion.complete({ ...upload, parts })
-}
+import { gate, makeBucket, OWNER, PART_BYTES_MIN, payload, put, remove, turn, withFolder } from './fixture.ts'
+import { change, check, maintain, multipart } from './online-fsck.ts'
 
 /** Contents of every kind, copies, an upload in progress, garbage, a hold and its ledger. */
 async function fill(store: Store): Promise<void> {
@@ -99,6 +48,7 @@ for (const engine of ['memory', 'lmdb'] as const) {
       await fill(store)
       const whole = await check(parts)
       assert.deepEqual([whole.problems, whole.damage], [[], []])
+      assert.equal(store.context.reclamationLock.isHeld, false)
       assert.deepEqual(whole.held, (await fsck(store.context)).held)
       let changed = 0
       for await (const { key, value } of recordsOf(store.context, 'b')) {
@@ -154,38 +104,6 @@ async function soloOf(store: Store, key: string): Promise<string> {
   const { version } = await store.objects.open({ bucket: 'bucket', key })
   assert(version.content.kind === 'slices')
   return version.content.slices[0]!.id.toString('hex')
-}
-
-/** One client: puts, copies, uploads and deletes of keys that others use too. */
-async function change(store: Store, seed: number, stopped: () => boolean): Promise<number> {
-  const random = chance(seed)
-  const sizes = [100, 6000, 90_000, 1_100_000]
-  const key = (): string => `key-${below(random, 6)}`
-  let changes = 0
-  for (; !stopped(); changes++) {
-    const dice = below(random, 10)
-    if (dice < 3) await remove(store, 'bucket', key())
-    else if (dice < 5) {
-      const [from, to] = [
-        { bucket: 'bucket', key: key() },
-        { bucket: 'bucket', key: key() },
-      ]
-      await verdict(store.copies.copy({ from, to, owner: OWNER }))
-    } else if (dice < 6) await multipart(store, `${key()}-parts`, [PART_BYTES_MIN, 1000])
-    else await put(store, 'bucket', key(), payload(sizes[below(random, sizes.length)]!, changes))
-    await turn()
-  }
-  return changes
-}
-
-/** All maintenance that frees or moves bytes, again and again. */
-async function maintain({ context }: Store, stopped: () => boolean): Promise<void> {
-  const workers = [new Reclaimer(context), new Compactor(context, ANY_DEAD), new Sweeper(context)]
-  while (!stopped()) {
-    await context.blobs.closeVolume()
-    for (const worker of workers) await worker.step()
-    await turn()
-  }
 }
 
 test('changes and maintenance during a check are no findings', () =>
@@ -261,5 +179,5 @@ test('a pacer lets work run in slices and ends it when it is stopped', async () 
   assert.equal(pacer.pace(), undefined)
   stopper.abort()
   assert.throws(() => pacer.pace(), Stopped)
-  assert.equal(new Pacer(systemClock, NEVER).pace(), undefined)
+  assert.equal(new Pacer(systemClock, new AbortController().signal).pace(), undefined)
 })

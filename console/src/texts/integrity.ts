@@ -78,7 +78,7 @@ export const integrityTexts = {
     },
     written: (name: string, bytes: string) => `${name}: ${bytes} written.`,
     result: (blobs: number, bytes: string, copied: number, copiedBytes: string) =>
-      `${blobsText(blobs)} of ${bytes}, of which ${blobsText(copied)} of ${copiedBytes} were new.`,
+      `${blobsText(blobs)} of ${bytes}; new: ${blobsText(copied)} of ${copiedBytes}.`,
     damaged: (count: number) =>
       `${blobsText(count)} could not be read and are missing in it. Run a full check to see which ` +
       'objects are affected.',

@@ -1,0 +1,39 @@
+/** The full check of one gateway while another one, too, changes the store. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openFolder } from '../../src/server/compose.ts'
+import { makeBucket, withFolder } from '../store/fixture.ts'
+import { change, check, maintain } from '../store/online-fsck.ts'
+import { serverUrl, withDatabase } from './server.ts'
+
+const skip = serverUrl === undefined && 'needs test/postgres/run.sh'
+
+test('two gateways change the store during a check of one of them, which finds nothing', { skip }, () =>
+  withFolder(folder =>
+    withDatabase('online_fsck', async metaUrl => {
+      const cluster = { name: 'checked', key: { kind: 'local', key: '1'.repeat(64) } } as const
+      const place = { metaUrl, blobsPlace: join(folder, 'blobs'), cluster }
+      const first = await openFolder({ ...place, folder: join(folder, 'first') })
+      const second = await openFolder({ ...place, folder: join(folder, 'second') })
+      await makeBucket(first.store, 'bucket')
+      let isOver = false
+      const stopped = (): boolean => isOver
+      const clients = [first, second].map(({ store }, seed) => change(store, seed, stopped))
+      const working = Promise.all([...clients, maintain(first.store, stopped)])
+      working.catch(() => {})
+      try {
+        for (let round = 0; round < 2; round++) {
+          const { problems, damage } = await check(first)
+          assert.deepEqual([problems, damage], [[], []], `round ${round}`)
+        }
+      } finally {
+        isOver = true
+      }
+      await working
+      for (const changes of await Promise.all(clients)) assert(changes > 3, `${changes} changes`)
+      await second.close()
+      await first.close()
+    }),
+  ),
+)
