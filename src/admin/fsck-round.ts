@@ -4,6 +4,7 @@ import { Stopped } from '../lib/pacer.ts'
 import { OnlineFsck, type OnlineFsckOptions } from '../maintenance/online-fsck.ts'
 import type { Damage } from '../maintenance/scrub.ts'
 import type { StoreContext } from '../store/store-context.ts'
+import type { Sample } from '../telemetry/families.ts'
 
 /** Bounds the reported findings; the counts are not bounded. */
 const SHOWN_MAX = 1000
@@ -63,6 +64,14 @@ export class FsckRound {
     const { records, bytes, phase, counts } = fsck
     const totals = counts && { versions: counts.objects, blobs: counts.blobs, totalBytes: counts.bytes }
     return { state: 'running', phase, deep, startedAt, records, bytes, ...totals, ...found, ...end }
+  }
+
+  samples(): Sample[] {
+    const { problemCount = 0, damageCount = 0 } = this.#run?.found ?? {}
+    return [
+      ['holdfast_fsck_running', '', this.#isRunning ? 1 : 0],
+      ['holdfast_fsck_findings', '', problemCount + damageCount],
+    ]
   }
 
   get #isRunning(): boolean {

@@ -68,7 +68,7 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
   if (address !== undefined) await realDisk.remove(address)
   if (config.console === undefined) return undefined
   const { store, snapshot, directory, certificate, isServing, isDiskFull, collectMetrics, capacity, objectPort } = over
-  const { close: closeRounds, ...rounds } = openRounds(config, store, snapshot)
+  const rounds = openRounds(config, store, snapshot)
   const audit = openAudit(config.auditLog, logger)
   const usage = new UsageMetrics(store.context, async owner => (await directory.now()).byCanonicalId(owner)?.accountId)
   const parts = {
@@ -80,7 +80,7 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
     region: config.region,
     anyRegion: config.anyRegion,
     explain: (question: StoreQuestion) => explain(store, directory, question),
-    ...rounds,
+    ...rounds.parts,
     scraping: config.metrics,
     facts: () => capacity.facts(),
     inspection: {
@@ -89,7 +89,7 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
       websiteHosts: config.website.hosts,
     },
     collectMetrics: async () => {
-      const own = [...(await capacity.samples()), ...(await usage.samples()), ...rounds.scrub.samples()]
+      const own = [...(await capacity.samples()), ...(await usage.samples()), ...rounds.samples()]
       return mergeSamples([...(await collectMetrics()), ...own, ...(audit?.log.samples() ?? [])])
     },
     isReady: async () => {
@@ -125,10 +125,10 @@ export async function openAdmin(config: Config, over: AdminOptions, logger: Logg
     reopen: () => audit?.reopen(),
     async close() {
       if (address !== undefined) await realDisk.remove(address)
-      await closeRounds()
+      await rounds.close()
       await server.close()
       audit?.close()
-      await rounds.backups.stop()
+      await rounds.parts.backups.stop()
     },
   }
 }
@@ -140,10 +140,8 @@ function openRounds(config: Config, { context }: Store, snapshot: ServerParts['s
   const scrub = new ScrubRound(context)
   const fsck = new FsckRound(context, snapshot)
   return {
-    backups,
-    serverBackups,
-    scrub,
-    fsck,
+    parts: { backups, serverBackups, scrub, fsck },
+    samples: () => [...scrub.samples(), ...fsck.samples()],
     async close() {
       await scrub.stop()
       await fsck.close()

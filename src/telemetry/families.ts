@@ -110,6 +110,8 @@ export const METRIC_FAMILIES = {
   holdfast_scrub_records: gauge('Records read by the last scrub round.'),
   holdfast_scrub_bytes: gauge('Bytes read by the last scrub round.'),
   holdfast_scrub_damaged: gauge('Damage found by the last scrub round.'),
+  holdfast_fsck_running: gauge('1 while a full check is running.'),
+  holdfast_fsck_findings: gauge('Problems and damage found by the last full check.'),
   holdfast_meta_copy_findings: gauge(
     'Metadata records that the second copy has and the engine lost; run holdfast rebuild.',
   ),

@@ -1,7 +1,9 @@
 /** The full check over the admin API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FsckRound } from '../../src/admin/fsck-round.ts'
 import { recordsOf } from '../../src/maintenance/records.ts'
+import { openMemory } from '../../src/server/compose.ts'
 import { makeBucket, payload, put } from '../store/fixture.ts'
 import { signedInPage } from './console-fixture.ts'
 import { type Consoled, withConsole } from './fixture.ts'
@@ -57,3 +59,35 @@ test('what a check finds is listed', () =>
     assert.deepEqual([state, problemCount], ['done', 1])
     assert.match(String(problems), /^blob [0-9a-f]{32} is referenced, but has no record$/)
   }))
+
+test('a check that is stopped keeps what it found, another one may follow, and metrics tell of the last', async () => {
+  const { store, snapshot, close } = await openMemory()
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'packed', payload(9000))
+  const round = new FsckRound(store.context, snapshot)
+  const findings = (): unknown => round.samples().find(([name]) => name === 'holdfast_fsck_findings')?.[2]
+  assert.equal(round.start(true).state, 'running')
+  assert.equal(round.start(false).deep, true, 'the running one is told of')
+  assert.deepEqual(round.samples()[0], ['holdfast_fsck_running', '', 1])
+  assert.equal((await round.stop()).state, 'stopped')
+  assert.equal(store.context.reclamationLock.isHeld, false)
+  for await (const { key } of recordsOf(store.context, 'b')) {
+    await store.context.meta.commit({ checks: [], writes: [{ key, value: undefined }] })
+  }
+  round.start(false)
+  await round.ended()
+  assert.deepEqual([round.state.state, findings()], ['done', 1])
+  await round.close()
+  assert.equal(round.start(true).state, 'done', 'nothing starts on a store that is closed')
+  await close()
+})
+
+test('a check that cannot go on says why', async () => {
+  const { store, close } = await openMemory()
+  const round = new FsckRound(store.context, () => Promise.reject(new Error('no connection')))
+  round.start(false)
+  await round.ended()
+  assert.deepEqual([round.state.state, round.state.error], ['failed', 'Error: no connection'])
+  assert.equal(store.context.reclamationLock.isHeld, false)
+  await close()
+})
