@@ -51,12 +51,14 @@ function ofMaintenance(first: Reading, latest: Reading): Concern[] {
 /** `first` is the reading since which failures count. */
 export function concernsOf(first: Reading, latest: Reading): Concern[] {
   const damaged = mostOf(latest, 'holdfast_scrub_damaged')
+  const found = mostOf(latest, 'holdfast_fsck_findings')
   const lost = mostOf(latest, 'holdfast_meta_copy_findings')
   const href = toServer('integrity')
   return [
     ...ofDisks(latest),
     ...(lost > 0 ? [{ text: t.lostRecords(lost), href }] : []),
     ...(damaged > 0 ? [{ text: t.damaged(damaged), href }] : []),
+    ...(found > 0 ? [{ text: t.checked(found), href }] : []),
     ...ofCertificate(latest),
     ...ofMaintenance(first, latest),
   ]

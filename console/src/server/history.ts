@@ -21,6 +21,7 @@ const FAMILIES = [
   'holdfast_disk_full',
   'holdfast_maintenance',
   'holdfast_scrub',
+  'holdfast_fsck_findings',
   'holdfast_meta_copy_findings',
   'holdfast_certificate',
   'holdfast_worker_restarts',

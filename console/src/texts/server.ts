@@ -48,6 +48,7 @@ export const serverTexts = {
     diskLow: (free: string) => `Only ${free} are free on the disk. Writes are refused when less than 64 MiB are left.`,
     damaged: (count: number) =>
       `The last scrub found damage in ${plural(count, 'place', 'places')}. Look at the objects that it affects.`,
+    checked: (count: number) => `The last full check found ${plural(count, 'problem', 'problems')}.`,
     lostRecords: (count: number) =>
       `${plural(count, 'metadata record is', 'metadata records are')} lost or damaged. Requests for them fail until ` +
       'the metadata are rebuilt.',

@@ -115,6 +115,8 @@ test('a full check finds a flipped byte and names the object', async () => {
     .getByRole('link', { name: 'load/films/large.bin' })
     .waitFor()
   await showPage(visit.page, 'integrity-damage')
+  await visit.page.getByRole('link', { name: 'Dashboard' }).click()
+  await visit.page.getByText('The last full check found 1 problem.').waitFor()
   assertQuiet(visit.watched)
 })
 
