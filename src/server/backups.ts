@@ -74,18 +74,21 @@ export function backupPlace(folder: string | undefined): BackupPlace | undefined
 
 async function backupsIn(folder: string): Promise<StoredBackup[]> {
   const found: StoredBackup[] = []
-  for (const name of (await realDisk.list(folder)).filter(one => BACKUP_NAME.test(one)).sort()) {
-    const files = await realDisk.list(join(folder, name, 'runs')).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOTDIR') return []
-      throw error
-    })
-    const runs = completeRuns(files)
+  for (const name of (await readableNames(folder)).filter(one => BACKUP_NAME.test(one)).sort()) {
+    const runs = completeRuns(await readableNames(join(folder, name, 'runs')))
     const newest = runs.at(-1)
     if (newest !== undefined) found.push({ name, runs: runs.length, newestAt: timeOfRun(newest) })
     if (found.length === BACKUPS_MAX) break
   }
   return found
 }
+
+/** Empty where there is nothing to list; an attempt to take a backup there says why. */
+const readableNames = (folder: string): Promise<string[]> =>
+  realDisk.list(folder).catch((error: NodeJS.ErrnoException) => {
+    if (['ENOTDIR', 'EACCES', 'EPERM'].includes(error.code ?? '')) return []
+    throw error
+  })
 
 async function bytesOf(path: string): Promise<Buffer> {
   const file = await realDisk.open(path, 'read').catch((error: NodeJS.ErrnoException) => {
