@@ -307,9 +307,6 @@ inBoth('A21: a path is signed as it is sent, and means what it says', async clie
     ['/a%20b', '/a+b'],
     ['/%2e', '/%252e'],
     ['/%c3%a4', '/%C3%A4'],
-    ['/%C3%A4', '/%c3%a4'],
-    ['/a/b', '/a%2Fb'],
-    ['/~', '/%7E'],
     ['/k?prefix=a&prefix=b', '/k?prefix=a'],
     ['/k?x=', '/k?x=1'],
   ] as const) {
@@ -323,10 +320,14 @@ inBoth('A21: a path is signed as it is sent, and means what it says', async clie
   assert.equal(summary(await ask('GET', '/%2e', '/%2e')), '404 NoSuchKey', 'decoded once')
 })
 
-inBoth('A21: in s3 a path may be signed with everything escaped that was sent bare, in svc not', async client => {
+inBoth('A21: in s3 a path may be signed in its canonical spelling and sent in another, in svc not', async client => {
   const ask = asking(client, await makeBucket(client))
   for (const [signed, sent] of [
     ['/a%2Bb', '/a+b'],
+    ['/%C3%A4', '/%c3%a4'],
+    ['/a/b', '/a%2Fb'],
+    ['/a//b', '/a/%2Fb'],
+    ['/~', '/%7E'],
     ['/%28c%29%21%27%2A%3A%40%24%26%3D%2C%3B', "/(c)!'*:@$&=,;"],
   ] as const) {
     const expected = client.dialect === 's3' ? '200' : '403 SignatureDoesNotMatch'
