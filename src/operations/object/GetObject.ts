@@ -77,8 +77,9 @@ async function partRead(ctx: OperationContext, handle: ObjectHandle, number: num
   }
   const { start, end } = part ?? { start: 0, end: version.size }
   const headers: Header[] = [[':mp-parts-count', version.parts === 0 ? undefined : version.parts]]
-  // Content-Range cannot express an empty range.
-  if (end > start) headers.push(['content-range', contentRange({ start, end }, version.size)])
+  // Content-Range cannot express an empty range, and 206 requires one.
+  const status = end > start ? 206 : 200
+  if (status === 206) headers.push(['content-range', contentRange({ start, end }, version.size)])
   const { checksum } = version
   if (wantsChecksum(ctx)) {
     if (part === undefined) headers.push(...checksumHeaders(version))
@@ -87,7 +88,7 @@ async function partRead(ctx: OperationContext, handle: ObjectHandle, number: num
       headers.push([`:checksum-${checksum.algorithm.toLowerCase()}`, part.checksum], [':checksum-type', checksum.type])
     }
   }
-  return { status: 206, start, end, headers }
+  return { status, start, end, headers }
 }
 
 /**
