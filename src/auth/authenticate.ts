@@ -25,8 +25,8 @@ import {
   type Canonical,
   canonicalFields,
   canonicalPairs,
-  canonicalPath,
   canonicalRequest,
+  escapedPath,
   type HeaderFields,
   hmac,
   isoText,
@@ -75,7 +75,7 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
 
 function checkSignature(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme, key: SigningKey): void {
   const text = stringToSign(canonical, parsed, scheme)
-  if (!sameSignature(hmac(key, text), parsed.signature) && !isSignedCanonical(canonical, parsed, scheme, key)) {
+  if (!sameSignature(hmac(key, text), parsed.signature) && !isSignedOtherwise(canonical, parsed, scheme, key)) {
     throw mismatch(canonical, parsed, text)
   }
 }
@@ -178,12 +178,13 @@ function stringToSign(canonical: Canonical, parsed: ParsedSignature, scheme: Sch
 }
 
 /**
- * S3 signs the canonical spelling of a path, and some clients send another one: unescaped, or with `%2F` for a slash
- * that their HTTP library would otherwise drop. All spellings name the same key. In svc a path must be signed as sent.
+ * Some S3 clients send another spelling of the path than they sign, as S3 permits: unescaped bytes, or `/%2F` for two
+ * slashes, one of which their HTTP library would drop. Both spellings name the same key. In svc a path must be signed
+ * as it is sent.
  */
-function isSignedCanonical(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme, key: SigningKey): boolean {
+function isSignedOtherwise(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme, key: SigningKey): boolean {
   if (scheme.name === 'svc') return false
-  const path = canonicalPath(canonical.path)
+  const path = escapedPath(canonical.path.replaceAll('/%2F', '//'))
   if (path === canonical.path) return false
   return sameSignature(hmac(key, stringToSign({ ...canonical, path }, parsed, scheme)), parsed.signature)
 }

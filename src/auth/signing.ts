@@ -173,9 +173,6 @@ const BARE = /[^A-Za-z0-9\-._~/%]/g
 /** Percent-encodes the bytes of a path that need it; existing escapes are kept. */
 export const escapedPath = (path: string): string => path.replace(BARE, found => hexByte(found.charCodeAt(0)))
 
-/** A path as S3 signs it: decoded once and encoded again, slashes bare. */
-export const canonicalPath = (path: string): string => reencode(path).replaceAll('%2F', '/')
-
 /** Sorted by encoded name, then by encoded value. */
 export function canonicalPairs(query: string): QueryPair[] {
   if (query === '') return []
