@@ -26,7 +26,7 @@ type Answer = readonly Buffer[] | ((socket: Socket) => void)
 /** A connection to a server that accepts everyone and answers its statements with these, one after the other. */
 async function withServer(
   answers: readonly Answer[],
-  body: (connection: PostgresConnection, received: () => string) => Promise<void>,
+  body: (connection: PostgresConnection, received: () => string, client: pg.Client) => Promise<void>,
 ): Promise<void> {
   let statements = 0
   let received = Buffer.alloc(0)
@@ -50,7 +50,7 @@ async function withServer(
   const connection = new PostgresConnection(client)
   try {
     await client.connect()
-    await body(connection, () => received.toString('latin1'))
+    await body(connection, () => received.toString('latin1'), client)
   } finally {
     connection.lose()
     server.close()
@@ -112,6 +112,15 @@ test('statements that are begun together get their own rows', () =>
       assert.deepEqual(await Promise.all([connection.query(numbers), connection.query(numbers)]), [[1], [2, 3]])
     },
   ))
+
+test('a socket that breaks while a statement is sent leaves the outcome open', () =>
+  withServer([() => {}], async (connection, _, client) => {
+    const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' })
+    const query = connection.query(numbers)
+    client.connection.stream.destroy(broken)
+    await assert.rejects(query, failure => failure === broken && !wasRefused(failure))
+    assert.equal(connection.lost, true)
+  }))
 
 const CUTS: readonly (readonly [string, Buffer])[] = [
   ['in the middle of a row', row(2).subarray(0, 9)],

@@ -49,19 +49,15 @@ export class UnfitServer extends Error {
 
 /** Errors that are unrelated to the statement: deadlock, serialization, timeouts. */
 export const TRANSIENT: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014'])
-/** By code, not by severity, which is localized. */
-const SQLSTATE = /^[0-9A-Z]{5}$/
-/** Connection exceptions, shutdowns and crashes, idle session timeouts. */
+/** By code, not by severity, which is localized: connection exceptions, shutdowns and crashes, idle session timeouts. */
 const ENDS_CONNECTION = /^(08|57P0|25P03)/
 
 /**
  * True when the server reported an error and continues: the transaction was rolled back. After any other error its
- * outcome is open.
+ * outcome is open. Errors of a socket have codes, too: EPIPE looks like one of the server's.
  */
-export function wasRefused(error: unknown): boolean {
-  const { code } = error as { code?: unknown }
-  return typeof code === 'string' && SQLSTATE.test(code) && !ENDS_CONNECTION.test(code)
-}
+export const wasRefused = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code !== undefined && !ENDS_CONNECTION.test(error.code)
 
 export class PostgresConnection {
   readonly #client: pg.Client
