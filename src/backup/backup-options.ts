@@ -20,4 +20,6 @@ export interface BackupOptions {
   /** Also reads blobs that are already archived, and copies damaged ones again. */
   readonly recheck: boolean
   readonly progress: (line: string) => void
+  /** Called for every piece that is read from the vault; it may wait, or throw to end the backup. */
+  readonly pace?: () => Promise<void>
 }

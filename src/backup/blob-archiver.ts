@@ -54,14 +54,17 @@ export class BlobArchiver {
   }
 
   static async open(options: BackupOptions, backup: string, last: Manifest | undefined): Promise<BlobArchiver> {
-    const { vault } = options
+    const { vault, pace } = options
     const known = new Set(last?.volumes)
     const found = new Map<string, BlobLocation>()
     const volumes = new Map<string, number>()
     for (const { name, bytes } of await vault.blobs.volumes()) {
       volumes.set(name, bytes)
       if (known.has(name)) continue
-      for await (const { id, location } of vault.blobs.entries(name)) found.set(id.toString('hex'), location)
+      for await (const { id, location } of vault.blobs.entries(name)) {
+        found.set(id.toString('hex'), location)
+        await pace?.()
+      }
     }
     const solos = new Set<string>()
     for await (const id of vault.blobs.solos()) solos.add(id.toString('hex'))
@@ -112,6 +115,7 @@ export class BlobArchiver {
       for await (const chunk of blobs.read(id, location, 0, length)) {
         hash.update(chunk)
         await this.#keepAlive()
+        await this.#options.pace?.()
       }
     } catch (error) {
       if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error

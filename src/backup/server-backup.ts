@@ -118,12 +118,13 @@ export class ServerBackups {
       run.progress = this.#leases.progress ?? run.progress
       run.stopper.signal.throwIfAborted()
     }
-    const source = localSource(this.#leases, async () => {
+    const pace = async (): Promise<void> => {
       note()
       await pacer.pace()
-    })
+    }
+    const source = localSource(this.#leases, pace)
     return place.withVault(run.name, vault =>
-      takeBackup({ vault, source, clock: this.#clock, recheck: false, progress: note }),
+      takeBackup({ vault, source, clock: this.#clock, recheck: false, progress: note, pace }),
     )
   }
 

@@ -1,6 +1,6 @@
 /** Backups that the server takes itself, over the admin API. */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { BackupLeases } from '../../src/backup/lease.ts'
@@ -162,5 +162,42 @@ test('a backup that is stopped is not one, and the next one goes on', () =>
     assert.equal(backups.state.state, 'done')
     await backups.close()
     assert.throws(() => backups.start('main'), { code: 'OperationAborted' })
+    await close()
+  }))
+
+test('a backup that goes on with bytes of an interrupted one stops while it reads them', () =>
+  withFolder(async folder => {
+    const real = backupPlace(folder)!
+    let stopping: Promise<unknown> | undefined
+    let pieces = 0
+    const place: BackupPlace = {
+      ...real,
+      withVault: (name, use) =>
+        real.withVault(name, vault => {
+          const read = vault.blobs.read.bind(vault.blobs)
+          vault.blobs.read = async function* (...args) {
+            for await (const piece of read(...args)) {
+              pieces++
+              stopping ??= backups.stop()
+              yield piece
+            }
+          }
+          return use(vault)
+        }),
+    }
+    const { store, snapshot, close } = await openMemory()
+    await makeBucket(store, 'bucket')
+    await put(store, 'bucket', 'long', payload(3_000_000))
+    const backups = new ServerBackups(new BackupLeases(store.context, snapshot), systemClock, place)
+    backups.start('main')
+    await backups.ended()
+    for (const file of readdirSync(join(folder, 'main', 'runs'))) rmSync(join(folder, 'main', 'runs', file))
+    backups.start('main')
+    await backups.ended()
+    await stopping
+    assert.deepEqual([backups.state.state, pieces], ['stopped', 1])
+    backups.start('main')
+    await backups.ended()
+    assert.deepEqual([backups.state.state, backups.state.blobs?.copied], ['done', 0])
     await close()
   }))
