@@ -54,6 +54,14 @@ export class BackupLeases {
       throw new Fault('OperationAborted', { reason: 'Another backup is in progress.' })
     }
     this.#starting = true
+    try {
+      return await this.#begin()
+    } finally {
+      this.#starting = false
+    }
+  }
+
+  async #begin(): Promise<{ readonly backup: string; readonly takenAt: string }> {
     const { reclamationLock, random, clock } = this.#context
     const release = await reclamationLock.hold()
     try {
@@ -68,8 +76,6 @@ export class BackupLeases {
     } catch (error) {
       release()
       throw error
-    } finally {
-      this.#starting = false
     }
   }
 

@@ -9,6 +9,7 @@ import { verifyBackups } from '../../src/backup/verify.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { backupPlace, withVault } from '../../src/server/backups.ts'
 import { openMemory } from '../../src/server/compose.ts'
+import { ReclamationLock } from '../../src/store/reclaim/reclamation-lock.ts'
 import { gate, makeBucket, payload, put, withFolder } from '../store/fixture.ts'
 import { signedInPage } from './console-fixture.ts'
 import { type Consoled, withConsole } from './fixture.ts'
@@ -201,3 +202,19 @@ test('a backup that goes on with bytes of an interrupted one stops while it read
     assert.deepEqual([backups.state.state, backups.state.blobs?.copied], ['done', 0])
     await close()
   }))
+
+test('a backup that could not begin does not keep others from beginning', async () => {
+  const { store, snapshot, close } = await openMemory()
+  let isUp = false
+  const reclamationLock = new ReclamationLock(async () => {
+    if (!isUp) throw new Error('the database does not answer')
+    return () => {}
+  })
+  const leases = new BackupLeases({ ...store.context, reclamationLock }, snapshot)
+  await assert.rejects(leases.start(), /does not answer/)
+  isUp = true
+  const { backup } = await leases.start()
+  await leases.end(backup)
+  assert.equal(reclamationLock.isHeld, false)
+  await close()
+})
