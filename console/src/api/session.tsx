@@ -110,7 +110,10 @@ export async function followOtherTab(isIn: boolean): Promise<void> {
   const isOpen = isIn && Boolean(presentSession())
   endSession()
   sessionToken.takeShared()
+  const token = sessionToken.get()
   const session = isOpen ? await call('GetSession', {}).catch(() => undefined) : undefined
+  // Somebody signed in after that: the answer is not about the session that the page has now.
+  if (sessionToken.get() !== token) return
   if (session !== undefined && personOf(session) === lastPerson) return enter(session)
   // Work that is still under way would make the browser ask before it leaves the page.
   personLeaves()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { ROOT } from '../../cli/program.ts'
+import { gate } from '../../store/fixture.ts'
 import { assertQuiet, showPage } from '../browser.ts'
 import { openConsole } from '../visit.ts'
 import { OWNER, putMany } from '../world.ts'
@@ -196,6 +197,53 @@ test('a move that lost its session does not go on with the session of another pe
   assert.deepEqual(changes, [])
   assert.equal(await moves().count(), 0)
   assert((await countBelow('wares/')) > 0)
+  await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await signIn(ROOT)
+  await visit.page.getByRole('heading', { level: 1 }).waitFor()
+  assertQuiet(visit.watched, /40[13]/)
+})
+
+/** As another tab does it. */
+const signInFrom = (tab: Page, key: typeof ROOT): Promise<unknown> =>
+  tab.evaluate(`fetch('/v1/session', {
+    method: 'POST',
+    headers: { 'x-holdfast-console': 'sign-in', 'content-type': 'application/json' },
+    body: ${JSON.stringify(JSON.stringify(key))},
+  })
+    .then(response => response.json())
+    .then(({ token }) => localStorage.setItem('holdfast-console-token', token))`)
+
+test('an answer about the session of one person opens nothing for the next one', async () => {
+  await moveUntilSessionEnds('stock/', 'attic')
+  const [first, second] = [ROOT, OWNER].map(key => ({ key, asked: gate(), told: gate() }))
+  const left = [first!, second!]
+  await visit.page.route('**/v1/session', async route => {
+    const question = left.shift()
+    if (question === undefined) return route.continue()
+    const response = await route.fetch()
+    question.asked.open()
+    await question.told.opened
+    await route.fulfill({ response })
+  })
+  const other = await visit.watched.context.newPage()
+  await other.goto(`${visit.world.server.consoleUrl}/buckets`)
+  await other.getByLabel('Access key').waitFor()
+  for (const { key, asked } of [...left]) {
+    await signInFrom(other, key)
+    await asked.opened
+  }
+  const sent: string[] = []
+  visit.page.on('request', request => sent.push(new URL(request.url()).pathname))
+  first!.told.open()
+  const ROUND_TRIPS = ['/health/live', '/health/live', '/health/live']
+  for (const path of ROUND_TRIPS) await visit.page.evaluate(`fetch('${path}')`)
+  assert.deepEqual(sent, ROUND_TRIPS)
+  second!.told.open()
+  await cover().waitFor({ state: 'detached' })
+  await other.close()
+  await button('Account').click()
+  await visit.page.getByText(OWNER.accessKey, { exact: true }).waitFor()
+  await visit.page.unroute('**/v1/session')
   await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
   await signIn(ROOT)
   await visit.page.getByRole('heading', { level: 1 }).waitFor()
