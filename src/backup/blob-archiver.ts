@@ -24,9 +24,9 @@ export class BlobArchiver {
   readonly #backup: string
   readonly #before: MergeLookup
   /** Blobs present in the vault but not in the previous run's index. */
-  readonly #found: Map<string, BlobLocation>
-  readonly #solos: ReadonlySet<string>
-  readonly #volumes: ReadonlyMap<string, number>
+  readonly #found = new Map<string, BlobLocation>()
+  readonly #solos = new Set<string>()
+  readonly #volumes = new Map<string, number>()
   #pending: { readonly id: Buffer; readonly archived: IndexEntry | undefined }[] = []
   #copies: BlobToArchive[] = []
   #copyBytes = 0
@@ -34,43 +34,42 @@ export class BlobArchiver {
   readonly totals = { count: 0, bytes: 0, copied: 0, copiedBytes: 0 }
   readonly damaged: { readonly id: string; readonly message: string }[] = []
 
-  private constructor(
-    options: BackupOptions,
-    backup: string,
-    present: {
-      before: MergeLookup
-      found: Map<string, BlobLocation>
-      solos: Set<string>
-      volumes: Map<string, number>
-    },
-  ) {
+  private constructor(options: BackupOptions, backup: string, before: MergeLookup) {
     this.#options = options
     this.#backup = backup
-    this.#before = present.before
-    this.#found = present.found
-    this.#solos = present.solos
-    this.#volumes = present.volumes
+    this.#before = before
     this.#lastKeepAlive = options.clock.elapsed()
   }
 
   static async open(options: BackupOptions, backup: string, last: Manifest | undefined): Promise<BlobArchiver> {
-    const { vault, pace } = options
-    const known = new Set(last?.volumes)
-    const found = new Map<string, BlobLocation>()
-    const volumes = new Map<string, number>()
-    for (const { name, bytes } of await vault.blobs.volumes()) {
-      volumes.set(name, bytes)
+    const none = async function* (): AsyncGenerator<never> {}
+    const index = last === undefined ? none() : options.vault.entries(last.run, 'index', last.index.sha256)
+    const archiver = new BlobArchiver(options, backup, new MergeLookup(index))
+    await archiver.#lookThrough(new Set(last?.volumes))
+    return archiver
+  }
+
+  /** Finds what is there: the previous run knows the blobs of its volumes, an interrupted one may have left more. */
+  async #lookThrough(known: ReadonlySet<string>): Promise<void> {
+    const { blobs } = this.#options.vault
+    for (const { name, bytes } of await blobs.volumes()) {
+      this.#volumes.set(name, bytes)
       if (known.has(name)) continue
-      for await (const { id, location } of vault.blobs.entries(name)) {
-        found.set(id.toString('hex'), location)
-        await pace?.()
+      for await (const { id, location } of blobs.entries(name)) {
+        this.#found.set(id.toString('hex'), location)
+        await this.#goOn()
       }
     }
-    const solos = new Set<string>()
-    for await (const id of vault.blobs.solos()) solos.add(id.toString('hex'))
-    const none = async function* (): AsyncGenerator<never> {}
-    const before = new MergeLookup(last === undefined ? none() : vault.entries(last.run, 'index', last.index.sha256))
-    return new BlobArchiver(options, backup, { before, found, solos, volumes })
+    for await (const id of blobs.solos()) {
+      this.#solos.add(id.toString('hex'))
+      await this.#goOn()
+    }
+  }
+
+  /** Called often while the vault is read, which may take longer than a lease lasts. */
+  async #goOn(): Promise<void> {
+    await this.#keepAlive()
+    await this.#options.pace?.()
   }
 
   /** Archives a blob. Its index entry is written after those of all blobs requested before. */
@@ -114,8 +113,7 @@ export class BlobArchiver {
         throw new DamagedBlob(id, 'has another length or frame size')
       for await (const chunk of blobs.read(id, location, 0, length)) {
         hash.update(chunk)
-        await this.#keepAlive()
-        await this.#options.pace?.()
+        await this.#goOn()
       }
     } catch (error) {
       if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error

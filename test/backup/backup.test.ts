@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { BackupSource } from '../../src/backup/backup-options.ts'
 import { indexFormat } from '../../src/backup/index-entry.ts'
 import { pruneBackups } from '../../src/backup/prune.ts'
+import { takeBackup } from '../../src/backup/take-backup.ts'
 import { verifyBackups } from '../../src/backup/verify.ts'
 import { soloPath } from '../../src/blobs/solo.ts'
 import { recordsOf } from '../../src/maintenance/records.ts'
@@ -114,6 +115,24 @@ test('a run that breaks off anywhere is no run, and the next one goes on with wh
       copied.toSorted((a, b) => b - a),
     )
     assert(copied.at(-1)! < copied[0]!, `${copied}`)
+  }))
+
+test('a run that goes on keeps its lease, however long it looks through what is there', () =>
+  withFilled(async ({ served: { clock, svc }, source, ...ground }) => {
+    await take({ ...ground, source })
+    await put(svc, await makeBucket(svc, 'later-bucket'), '/later', payload(20_000))
+    for (const file of await readdir(join(ground.vault, 'runs'))) await rm(join(ground.vault, 'runs', file))
+    const manifest = await withVault(ground.vault, 'write', vault => {
+      const entries = vault.blobs.entries.bind(vault.blobs)
+      vault.blobs.entries = async function* (volume) {
+        for await (const entry of entries(volume)) {
+          clock.move(2 * 60_000)
+          yield entry
+        }
+      }
+      return takeBackup({ vault, source, clock, recheck: false, progress: () => {} })
+    })
+    assert.equal(manifest.blobs.copied, 1)
   }))
 
 const RUN_FILES = ['records', 'index', 'manifest', 'keyring'] as const
