@@ -41,22 +41,25 @@ export class BlobPlaces {
   }
 
   async compare(context: StoreContext, pace: Pace): Promise<void> {
-    let group = new Map<string, VolumeRanges>()
+    let group: string[] = []
     let ranges = 0
     for (const [volume, blobs] of this.#packed) {
       if (!this.#sizes.has(volume)) this.#findings.problem(`${volume}: is missing`)
       if (ranges > 0 && ranges + blobs > RANGES_MAX) {
         await this.#compareGroup(context, group, pace)
-        group = new Map()
+        group = []
         ranges = 0
       }
-      group.set(volume, new VolumeRanges(blobs))
+      // A single one has nothing to overlap with.
+      if (blobs === 1) continue
+      group.push(volume)
       ranges += blobs
     }
     if (ranges > 0) await this.#compareGroup(context, group, pace)
   }
 
-  async #compareGroup(context: StoreContext, group: ReadonlyMap<string, VolumeRanges>, pace: Pace): Promise<void> {
+  async #compareGroup(context: StoreContext, volumes: readonly string[], pace: Pace): Promise<void> {
+    const group = this.#rangesOf(volumes)
     for await (const { key, value } of recordsOf(context, 'b')) {
       const { volume, offset, storedLength } = blobFormat.decode(value)
       if (volume !== undefined) group.get(volume)?.add(key.subarray(1), offset, storedLength)
@@ -70,21 +73,43 @@ export class BlobPlaces {
       await pace()
     }
   }
+
+  #rangesOf(volumes: readonly string[]): ReadonlyMap<string, VolumeRanges> {
+    const arrays = new RangeArrays(volumes.reduce((sum, volume) => sum + this.#packed.get(volume)!, 0))
+    const ranges = new Map<string, VolumeRanges>()
+    let from = 0
+    for (const volume of volumes) {
+      ranges.set(volume, new VolumeRanges(arrays, from))
+      from += this.#packed.get(volume)!
+    }
+    return ranges
+  }
 }
 
-/** The ranges of one volume in little memory: a volume may have tens of thousands. */
+/** In little memory: a volume may have tens of thousands of ranges, and a store a million volumes with a few. */
+class RangeArrays {
+  readonly starts: Float64Array
+  readonly ends: Float64Array
+  readonly ids: Buffer
+
+  constructor(capacity: number) {
+    this.starts = new Float64Array(capacity)
+    this.ends = new Float64Array(capacity)
+    this.ids = Buffer.alloc(capacity * ID_BYTES)
+  }
+}
+
+/** The ranges of one volume, in arrays that several volumes share. */
 class VolumeRanges {
-  readonly #starts: Float64Array
-  readonly #ends: Float64Array
-  readonly #ids: Buffer
+  readonly #arrays: RangeArrays
+  readonly #from: number
   #length = 0
   /** Ranges beyond the size that any engine gives a volume. */
   uncompared = 0
 
-  constructor(capacity: number) {
-    this.#starts = new Float64Array(capacity)
-    this.#ends = new Float64Array(capacity)
-    this.#ids = Buffer.alloc(capacity * ID_BYTES)
+  constructor(arrays: RangeArrays, from: number) {
+    this.#arrays = arrays
+    this.#from = from
   }
 
   add(id: Buffer, start: number, length: number): void {
@@ -93,21 +118,24 @@ class VolumeRanges {
       this.uncompared++
       return
     }
-    this.#starts[index] = start * INDEX_LIMIT + index
-    this.#ends[index] = start + length
-    id.copy(this.#ids, index * ID_BYTES)
+    const { starts, ends, ids } = this.#arrays
+    starts[this.#from + index] = start * INDEX_LIMIT + index
+    ends[this.#from + index] = start + length
+    id.copy(ids, (this.#from + index) * ID_BYTES)
     this.#length++
   }
 
   *overlaps(): Generator<readonly [string, string]> {
-    const starts = this.#starts.subarray(0, this.#length).sort()
+    const starts = this.#arrays.starts.subarray(this.#from, this.#from + this.#length).sort()
     for (let i = 0; i + 1 < starts.length; i++) {
       const [one, next] = [starts[i]! % INDEX_LIMIT, starts[i + 1]! % INDEX_LIMIT]
-      if (Math.floor(starts[i + 1]! / INDEX_LIMIT) < this.#ends[one]!) yield [this.#idAt(one), this.#idAt(next)]
+      const end = this.#arrays.ends[this.#from + one]!
+      if (Math.floor(starts[i + 1]! / INDEX_LIMIT) < end) yield [this.#idAt(one), this.#idAt(next)]
     }
   }
 
   #idAt(index: number): string {
-    return this.#ids.toString('hex', index * ID_BYTES, (index + 1) * ID_BYTES)
+    const at = (this.#from + index) * ID_BYTES
+    return this.#arrays.ids.toString('hex', at, at + ID_BYTES)
   }
 }
