@@ -202,9 +202,10 @@ export const serverTexts = {
       count === 0 ? 'No damage found.' : `${plural(count, 'damaged place', 'damaged places')} found.`,
     working: 'Scrub in progress',
     damage: 'Damage',
-    noDamage: 'No damage is known.',
+    noDamage: 'Neither a scrub nor the comparison with the second copy has found damage.',
     noDamageText:
-      'A scrub looks for damaged bytes; the comparison with the second copy of the metadata runs every hour.',
+      'A scrub looks for damaged bytes; metadata are compared with their second copy every hour. ' +
+      'The full check below lists what it finds itself.',
     blob: (id: string) => `Blob ${id}`,
     record: (id: string) => `Record ${id}`,
     currentVersion: 'the current version',

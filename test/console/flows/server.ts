@@ -111,7 +111,7 @@ function largestFile(below: string): string {
 test('a scrub from the page finds a flipped byte and names the object it affects', async () => {
   await open('/server/integrity')
   await visit.page.getByText('No scrub has run since the server started.').waitFor()
-  await visit.page.getByText('No damage is known.').waitFor()
+  await visit.page.getByText('has found damage').waitFor()
   const command = await visit.page.getByRole('group', { name: 'Command for a backup' }).innerText()
   assert.match(command, new RegExp(`holdfast backup \\S+ --endpoint ${visit.world.server.consoleUrl}`))
   await visit.page
