@@ -49,7 +49,7 @@ export class UnfitServer extends Error {
 
 /** Errors that are unrelated to the statement: deadlock, serialization, timeouts. */
 export const TRANSIENT: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014'])
-/** By code, not by severity, which is localized: connection exceptions, shutdowns and crashes, idle session timeouts. */
+/** By code, since severities are localized: connection exceptions, shutdowns, crashes, idle session timeouts. */
 const ENDS_CONNECTION = /^(08|57P0|25P03)/
 
 /**
