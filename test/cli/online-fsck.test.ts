@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { S3Client } from '../../src/s3/client.ts'
 import { payload, withFolder } from '../store/fixture.ts'
+import { amidChanges } from '../store/online-fsck.ts'
 import { holdfast, ROOT, type Serving, serving, spawnServer } from './program.ts'
 
 const clientOf = ({ url }: Serving): S3Client =>
@@ -63,31 +64,21 @@ test('a server of two workers under load has no findings in any round', () =>
     try {
       const client = clientOf(server)
       await client.requestOnce({ method: 'PUT' })
-      let isOver = false
-      const clients = [1, 2, 3].map(seed => load(client, seed, () => isOver))
-      const working = Promise.all(clients)
-      working.catch(() => {})
-      try {
-        for (let round = 0; round < 3; round++) {
-          const { code, out, errors } = await holdfast(['fsck', '--deep', '--endpoint', server.consoleUrl])
-          assert.equal(code, 0, out + errors)
-        }
-      } finally {
-        isOver = true
-      }
-      for (const changes of await working) assert(changes > 5, `${changes} changes`)
+      const clients = [1, 2, 3].map(seed => (stopped: () => boolean) => load(client, seed, stopped))
+      await amidChanges(clients, { rounds: 3, changes: 6 }, async () => {
+        const { code, out, errors } = await holdfast(['fsck', '--deep', '--endpoint', server.consoleUrl])
+        assert.equal(code, 0, out + errors)
+      })
     } finally {
       assert.equal(await server.stop(), 0)
     }
   }))
 
-async function load(client: S3Client, seed: number, stopped: () => boolean): Promise<number> {
+async function load(client: S3Client, seed: number, stopped: () => boolean): Promise<void> {
   const sizes = [500, 20_000, 300_000, 1_200_000]
-  let changes = 0
-  for (; !stopped(); changes++) {
+  for (let changes = 0; !stopped(); changes++) {
     const key = `key-${(seed * 7 + changes) % 5}`
     if (changes % 4 === 3) await client.requestOnce({ method: 'DELETE', key })
     else await put(client, key, payload(sizes[(changes + seed) % sizes.length]!, changes))
   }
-  return changes
 }

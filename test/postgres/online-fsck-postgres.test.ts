@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openFolder } from '../../src/server/compose.ts'
 import { makeBucket, withFolder } from '../store/fixture.ts'
-import { change, check, maintain } from '../store/online-fsck.ts'
+import { amidChanges, change, check, maintain } from '../store/online-fsck.ts'
 import { serverUrl, withDatabase } from './server.ts'
 
 const skip = serverUrl === undefined && 'needs test/postgres/run.sh'
@@ -17,21 +17,16 @@ test('two gateways change the store during a check of one of them, which finds n
       const first = await openFolder({ ...place, folder: join(folder, 'first') })
       const second = await openFolder({ ...place, folder: join(folder, 'second') })
       await makeBucket(first.store, 'bucket')
-      let isOver = false
-      const stopped = (): boolean => isOver
-      const clients = [first, second].map(({ store }, seed) => change(store, seed, stopped))
-      const working = Promise.all([...clients, maintain(first.store, stopped)])
-      working.catch(() => {})
-      try {
-        for (let round = 0; round < 2; round++) {
-          const { problems, damage } = await check(first)
-          assert.deepEqual([problems, damage], [[], []], `round ${round}`)
-        }
-      } finally {
-        isOver = true
-      }
-      await working
-      for (const changes of await Promise.all(clients)) assert(changes > 3, `${changes} changes`)
+      const clients = [first, second].map(
+        ({ store }, seed) =>
+          (stopped: () => boolean) =>
+            change(store, seed, stopped),
+      )
+      const maintenance = (stopped: () => boolean): Promise<void> => maintain(first.store, stopped)
+      await amidChanges([...clients, maintenance], { rounds: 2, changes: 4 }, async round => {
+        const { problems, damage } = await check(first)
+        assert.deepEqual([problems, damage], [[], []], `round ${round}`)
+      })
       await second.close()
       await first.close()
     }),

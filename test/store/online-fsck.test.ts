@@ -11,7 +11,7 @@ import { blobFormat } from '../../src/model/content.ts'
 import { openFolder, openMemory, type ServerParts } from '../../src/server/compose.ts'
 import type { Store } from '../../src/store/store.ts'
 import { gate, makeBucket, OWNER, PART_BYTES_MIN, payload, put, remove, turn, withFolder } from './fixture.ts'
-import { change, check, maintain, multipart } from './online-fsck.ts'
+import { amidChanges, change, check, maintain, multipart } from './online-fsck.ts'
 
 /** Contents of every kind, copies, an upload in progress, garbage, a hold and its ledger. */
 async function fill(store: Store): Promise<void> {
@@ -111,24 +111,12 @@ test('changes and maintenance during a check are no findings', () =>
     const { store } = parts
     await makeBucket(store, 'bucket', 'on')
     await store.buckets.setVersioning('bucket', 'suspended')
-    let isOver = false
-    const clients = [1, 2, 3].map(seed => change(store, seed, () => isOver))
-    const working = Promise.all([...clients, maintain(store, () => isOver)])
-    working.catch(() => {})
-    try {
-      for (let round = 0; round < 8; round++) {
-        const { problems, damage } = await check(parts)
-        assert.deepEqual([problems, damage], [[], []], `round ${round}`)
-      }
-    } finally {
-      isOver = true
-    }
-    await working
-    const changes = await Promise.all(clients)
-    assert(
-      changes.every(count => count > 10),
-      `changes: ${changes.join()}`,
-    )
+    const clients = [1, 2, 3].map(seed => (stopped: () => boolean) => change(store, seed, stopped))
+    const maintenance = (stopped: () => boolean): Promise<void> => maintain(store, stopped)
+    await amidChanges([...clients, maintenance], { rounds: 8, changes: 10 }, async round => {
+      const { problems, damage } = await check(parts)
+      assert.deepEqual([problems, damage], [[], []], `round ${round}`)
+    })
   }))
 
 test('nothing is freed between the snapshot and the end of the records, and a stopped check frees the lock', () =>

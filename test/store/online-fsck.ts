@@ -38,13 +38,43 @@ export async function multipart(store: Store, key: string, sizes: readonly numbe
   await store.completion.complete({ ...upload, parts })
 }
 
+type Client = (stopped: () => boolean) => Promise<void>
+
+/** Repeats a check until every client has begun this many changes, at least; fails as soon as a client does. */
+export async function amidChanges(
+  clients: readonly Client[],
+  atLeast: { readonly rounds: number; readonly changes: number },
+  runCheck: (round: number) => Promise<void>,
+): Promise<void> {
+  const begun = clients.map(() => 0)
+  let isOver = false
+  const working = Promise.all(
+    clients.map((client, index) =>
+      client(() => {
+        if (!isOver) begun[index]!++
+        return isOver
+      }),
+    ),
+  )
+  working.catch(() => {
+    isOver = true
+  })
+  const isEnough = (round: number): boolean =>
+    isOver || (round >= atLeast.rounds && Math.min(...begun) >= atLeast.changes)
+  try {
+    for (let round = 0; !isEnough(round); round++) await runCheck(round)
+  } finally {
+    isOver = true
+  }
+  await working
+}
+
 /** One client: puts, copies, uploads and deletes of keys that others use too. */
-export async function change(store: Store, seed: number, stopped: () => boolean): Promise<number> {
+export async function change(store: Store, seed: number, stopped: () => boolean): Promise<void> {
   const random = chance(seed)
   const sizes = [100, 6000, 90_000, 1_100_000]
   const key = (): string => `key-${below(random, 6)}`
-  let changes = 0
-  for (; !stopped(); changes++) {
+  for (let changes = 0; !stopped(); changes++) {
     const dice = below(random, 10)
     if (dice < 3) await remove(store, 'bucket', key())
     else if (dice < 5) {
@@ -57,7 +87,6 @@ export async function change(store: Store, seed: number, stopped: () => boolean)
     else await put(store, 'bucket', key(), payload(sizes[below(random, sizes.length)]!, changes))
     await turn()
   }
-  return changes
 }
 
 /** All maintenance that frees or moves bytes, again and again. */
