@@ -58,6 +58,8 @@ test('a download of what is gone says so and stays on the page', async () => {
   await putMany(visit.world.client(BUCKET), ['going.txt'])
   await open(`/buckets/${BUCKET}/object?key=going.txt`)
   await visit.page.getByText('1 B (1 bytes)').waitFor()
+  // Everything else that the page reads of the object is there, too.
+  await button('Edit tags').waitFor()
   await visit.world.client(BUCKET).requestOnce({ method: 'DELETE', key: 'going.txt' })
   await button('Download').click()
   await visit.page.getByText('There is no such object.').waitFor()
