@@ -6,6 +6,7 @@ import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 import { visibleText } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogButtons } from '../parts/dialog-buttons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Section } from '../parts/section.tsx'
@@ -17,6 +18,7 @@ import { folderCommand, type Settings } from './commands.ts'
 import classes from './damage-section.module.css'
 import { FindingItem } from './damage-section.tsx'
 import { timesText } from './round-times.ts'
+import { StopButton } from './stop-button.tsx'
 import { polledKey, usePolled } from './use-polled.ts'
 
 const t = integrityTexts.fsck
@@ -25,20 +27,15 @@ const IDLE_MS = 10_000
 
 type Fsck = AdminApi['GetFsck']['output']
 
-const useRenewal = () => {
-  const queries = useQueryClient()
-  return () => queries.invalidateQueries({ queryKey: polledKey('GetFsck') })
-}
-
 function StartDialog({ close }: { readonly close: () => void }) {
   const [deep, setDeep] = useState(true)
-  const renew = useRenewal()
+  const queries = useQueryClient()
   const start = useMutation({
     mutationFn: () => call('StartFsck', { deep }),
     onSuccess: () => {
       notify(t.started)
       close()
-      return renew()
+      return queries.invalidateQueries({ queryKey: polledKey('GetFsck') })
     },
   })
   return (
@@ -52,9 +49,11 @@ function StartDialog({ close }: { readonly close: () => void }) {
           onChange={event => setDeep(event.currentTarget.checked)}
         />
         {start.error !== null && <Problem error={start.error} />}
-        <Button loading={start.isPending} onClick={() => start.mutate()}>
-          {t.start}
-        </Button>
+        <DialogButtons close={close}>
+          <Button loading={start.isPending} onClick={() => start.mutate()}>
+            {t.start}
+          </Button>
+        </DialogButtons>
       </Stack>
     </Dialog>
   )
@@ -107,19 +106,6 @@ function Findings({ fsck }: { readonly fsck: Fsck }) {
   )
 }
 
-function StopButton() {
-  const renew = useRenewal()
-  const stop = useMutation({ mutationFn: () => call('StopFsck', {}), onSuccess: renew })
-  return (
-    <>
-      {stop.error !== null && <Problem error={stop.error} />}
-      <Button variant="default" loading={stop.isPending} onClick={() => stop.mutate()}>
-        {t.stop}
-      </Button>
-    </>
-  )
-}
-
 export function FsckSection({ settings }: { readonly settings: Settings | undefined }) {
   const { data, error } = usePolled('GetFsck', latest => (latest?.state === 'running' ? RUNNING_MS : IDLE_MS))
   const isAsking = usePlace().query.get('start') === 'fsck'
@@ -141,7 +127,7 @@ export function FsckSection({ settings }: { readonly settings: Settings | undefi
       {data !== undefined && data.state !== 'never' && <Figures fsck={data} />}
       {data !== undefined && <Findings fsck={data} />}
       {isRunning ? (
-        <StopButton />
+        <StopButton route="StopFsck" shows="GetFsck" label={t.stop} />
       ) : (
         <Button variant="default" disabled={data === undefined} onClick={() => navigate(toNewFsck())}>
           {t.start}

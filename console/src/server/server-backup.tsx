@@ -6,22 +6,19 @@ import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 import { bytesText, timeText, visibleText } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogButtons } from '../parts/dialog-buttons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { navigate, toNewBackup, toServer, usePlace } from '../router.tsx'
 import { integrityTexts } from '../texts/integrity.ts'
 import classes from './damage-section.module.css'
 import { timesText } from './round-times.ts'
+import { StopButton } from './stop-button.tsx'
 import { polledKey } from './use-polled.ts'
 
 const t = integrityTexts.backup
 
 type ServerBackup = AdminApi['GetServerBackup']['output']
-
-const useRenewal = () => {
-  const queries = useQueryClient()
-  return () => queries.invalidateQueries({ queryKey: polledKey('GetServerBackup') })
-}
 
 interface StartProps {
   readonly folder: string
@@ -32,13 +29,13 @@ interface StartProps {
 
 function StartDialog({ folder, newest, close }: StartProps) {
   const [name, setName] = useState(newest ?? 'main')
-  const renew = useRenewal()
+  const queries = useQueryClient()
   const start = useMutation({
     mutationFn: () => call('StartServerBackup', { name }),
     onSuccess: () => {
       notify(t.started)
       close()
-      return renew()
+      return queries.invalidateQueries({ queryKey: polledKey('GetServerBackup') })
     },
   })
   const submit = (event: FormEvent): void => {
@@ -59,25 +56,14 @@ function StartDialog({ folder, newest, close }: StartProps) {
             autoComplete="off"
             data-autofocus
           />
-          <Button type="submit" disabled={name === ''} loading={start.isPending}>
-            {t.start}
-          </Button>
+          <DialogButtons close={close}>
+            <Button type="submit" disabled={name === ''} loading={start.isPending}>
+              {t.start}
+            </Button>
+          </DialogButtons>
         </Stack>
       </form>
     </Dialog>
-  )
-}
-
-function StopButton() {
-  const renew = useRenewal()
-  const stop = useMutation({ mutationFn: () => call('StopServerBackup', {}), onSuccess: renew })
-  return (
-    <>
-      {stop.error !== null && <Problem error={stop.error} />}
-      <Button variant="default" loading={stop.isPending} onClick={() => stop.mutate()}>
-        {t.stop}
-      </Button>
-    </>
   )
 }
 
@@ -124,7 +110,7 @@ export function ServerBackupPart({ backup }: { readonly backup: ServerBackup }) 
         </ul>
       )}
       {state === 'running' ? (
-        <StopButton />
+        <StopButton route="StopServerBackup" shows="GetServerBackup" label={t.stop} />
       ) : (
         <Button variant="default" onClick={() => navigate(toNewBackup())}>
           {t.start}
