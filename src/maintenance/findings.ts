@@ -1,4 +1,4 @@
-/** What a check reports, and how it lets other work run in between. */
+/** The findings of a check, and pauses in which other work runs. */
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /** Receives each finding once; a check of a large store keeps none of them. */

@@ -20,7 +20,7 @@ const BOUND = message('2')
 const DONE = Buffer.concat([message('C', 'SELECT 1\0'), message('Z', 'I')])
 const error = (code: string): Buffer => message('E', `SERROR\0C${code}\0Mrefused\0\0`)
 
-/** What the server sends after a statement, or what it does instead. */
+/** The answer to a statement, or what the server does instead. */
 type Answer = readonly Buffer[] | ((socket: Socket) => void)
 
 /** A connection to a server that accepts everyone and answers its statements with these, one after the other. */

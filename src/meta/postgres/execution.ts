@@ -18,7 +18,7 @@ export interface PreparedStatement<T> {
   readonly decode: (row: RowReader) => T
 }
 
-/** What is used of a connection of `pg`. */
+/** The part of a connection of `pg` that is used. */
 export interface PgConnection {
   readonly stream: Duplex
   /** Text by name, of statements that the server knows. */
