@@ -18,13 +18,14 @@ import {
   parseHeaderSignature,
   payloadRule,
 } from './parsed-signature.ts'
-import { isPresigned, oldQuerySignature, parseQuerySignature } from './presigned-signature.ts'
+import { cachedQuerySignature, isPresigned, oldQuerySignature, parseQuerySignature } from './presigned-signature.ts'
 import { authFault } from './refusal.ts'
 import { authenticateV2 } from './signature-v2.ts'
 import {
   type Canonical,
   canonicalFields,
   canonicalPairs,
+  canonicalQuery,
   canonicalRequest,
   escapedPath,
   type HeaderFields,
@@ -48,8 +49,7 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
   const { scheme } = by
   const fields = canonicalFields(request)
   const { path, query } = splitTarget(request.target)
-  const pairs = canonicalPairs(queryIn(scheme, query))
-  const parsed = parseSignature(fields, pairs, by)
+  const { parsed, canonicalQuery } = parseSignature(fields, query, by)
   if (parsed === undefined) {
     const payload = anonymousPayload(fields, scheme)
     return { caller: { kind: 'anonymous' }, payload, region: by.region, signatureVersion: undefined }
@@ -61,7 +61,14 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
   const scope = checkScope(parsed, by)
   if (parsed.token !== undefined) throw authFault('InvalidToken', {})
   const { signedHeaders, contentHash } = parsed
-  const canonical = { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash }
+  const canonical = {
+    method: request.method,
+    path: path || '/',
+    query: canonicalQuery,
+    fields,
+    signedHeaders,
+    contentHash,
+  }
   const verified = (credential: Credential): Authenticated => {
     const key = signingKey(scheme, credential, scope)
     checkSignature(canonical, parsed, scheme, key)
@@ -80,12 +87,21 @@ function checkSignature(canonical: Canonical, parsed: ParsedSignature, scheme: S
   }
 }
 
+interface SignatureFound {
+  readonly parsed: ParsedSignature | 'version 2' | undefined
+  readonly canonicalQuery: string
+}
+
 function parseSignature(
   fields: HeaderFields,
-  pairs: Canonical['pairs'],
+  query: string,
   { scheme, sigV2 = false }: Authentication,
-): ParsedSignature | 'version 2' | undefined {
+): SignatureFound {
   const authorization = fields.get('authorization')
+  const cached = authorization === undefined ? cachedQuerySignature(query, fields, scheme) : undefined
+  if (cached !== undefined) return cached
+  const pairs = canonicalPairs(queryIn(scheme, query))
+  const text = canonicalQuery(pairs)
   // Most requests have no query, and so no signature in it.
   const presigned = pairs.length > 0 && isPresigned(pairs, scheme)
   const other = scheme.name === 'svc' ? SCHEMES.s3 : SCHEMES.svc
@@ -97,10 +113,13 @@ function parseSignature(
       reason: 'Only one auth mechanism allowed: a signature in the query or the Authorization header.',
     })
   }
-  if (old === 's3' && scheme.name === 's3' && sigV2 && !isPresigned(pairs, other)) return 'version 2'
+  if (old === 's3' && scheme.name === 's3' && sigV2 && !isPresigned(pairs, other)) {
+    return { parsed: 'version 2', canonicalQuery: text }
+  }
   if (foreign) throw otherScheme(scheme)
-  if (authorization !== undefined) return parseHeaderSignature(authorization, fields, scheme)
-  return presigned ? parseQuerySignature(pairs, fields, scheme) : undefined
+  if (presigned) return parseQuerySignature(pairs, fields, scheme)
+  const parsed = authorization === undefined ? undefined : parseHeaderSignature(authorization, fields, scheme)
+  return { parsed, canonicalQuery: text }
 }
 
 /** The host and every dialect header must be signed, since an intermediary could add or change unsigned ones. */
@@ -173,7 +192,7 @@ export function checkScope(
 
 function stringToSign(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme): string {
   const { date, region, service, terminator } = parsed.scope
-  const digest = sha256Hex(canonicalRequest(canonical, parsed.presigned?.signatureName))
+  const digest = sha256Hex(canonicalRequest(canonical))
   return `${scheme.algorithm}\n${parsed.timestamp.text}\n${date}/${region}/${service}/${terminator}\n${digest}`
 }
 
@@ -201,7 +220,7 @@ const bytesText = (text: string): string =>
 function mismatch(canonical: Canonical, parsed: ParsedSignature, text: string): Fault {
   const fields = new Map(canonical.fields)
   for (const name of fields.keys()) if (SECRET_HEADER.test(name)) fields.set(name, '***')
-  const shown = canonicalRequest({ ...canonical, fields }, parsed.presigned?.signatureName)
+  const shown = canonicalRequest({ ...canonical, fields })
   return new Fault('SignatureDoesNotMatch', {
     SvcAccessKeyId: parsed.scope.accessKey,
     StringToSign: text,

@@ -40,8 +40,8 @@ export interface ParsedSignature {
   readonly signedHeaders: SignedHeaders
   readonly signature: string
   readonly contentHash: string
-  /** For a presigned request: its validity, and the query name of its signature. */
-  readonly presigned: { readonly seconds: number; readonly signatureName: string } | undefined
+  /** The validity of a presigned request. */
+  readonly presigned: { readonly seconds: number } | undefined
   /** A temporary credential's token. */
   readonly token: string | undefined
   malformed(reason: string, detail?: FaultDetails): Fault

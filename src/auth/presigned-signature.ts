@@ -1,12 +1,16 @@
 /** Parses a signature in the query, as of a presigned URL, before anything is verified. */
-import type { Fault, FaultDetails } from '../model/faults.ts'
-import { expectedCredential, type ParsedSignature, parseCredential } from './parsed-signature.ts'
+import { ParseCache } from '../lib/parse-cache.ts'
+import { Fault, type FaultDetails } from '../model/faults.ts'
+import { expectedCredential, otherScheme, type ParsedSignature, parseCredential } from './parsed-signature.ts'
 import { authFault } from './refusal.ts'
 import {
   basicTimestamp,
+  canonicalPairs,
+  canonicalQuery,
   decodeCanonical,
   type HeaderFields,
   type QueryPair,
+  queryIn,
   SCHEMES,
   type Scheme,
   signedHeadersIn,
@@ -63,11 +67,16 @@ const queryNames = ({ queryPrefix }: Scheme): Readonly<Record<QueryWord, string>
 
 const QUERY_NAMES = { svc: queryNames(SCHEMES.svc), s3: queryNames(SCHEMES.s3) }
 
-export function parseQuerySignature(
-  pairs: readonly QueryPair[],
-  fields: HeaderFields,
-  scheme: Scheme,
-): ParsedSignature {
+/** A presigned query, parsed without the headers that go with it. */
+export interface PresignedQuery
+  extends Pick<ParsedSignature, 'scope' | 'timestamp' | 'signedHeaders' | 'signature' | 'token'> {
+  readonly seconds: number
+  readonly contentHash: string | undefined
+  /** The canonical query that the signature covers. */
+  readonly text: string
+}
+
+function parsePresignedQuery(pairs: readonly QueryPair[], scheme: Scheme): PresignedQuery {
   const names = QUERY_NAMES[scheme.name]
   const find = (word: QueryWord): string | undefined => {
     const wanted = names[word]
@@ -100,14 +109,74 @@ export function parseQuerySignature(
   return {
     scope,
     timestamp,
-    presigned: {
-      seconds: expiresSeconds(take('Expires'), `${scheme.queryPrefix}Expires`),
-      signatureName: `${scheme.queryPrefix}Signature`,
-    },
+    seconds: expiresSeconds(take('Expires'), names.Expires),
     signedHeaders: signedHeadersIn(take('SignedHeaders')),
     signature: take('Signature'),
-    contentHash: fields.get(`${scheme.headerPrefix}content-sha256`) ?? find('Content-Sha256') ?? UNSIGNED_PAYLOAD,
-    token: find('Security-Token') ?? fields.get(`${scheme.headerPrefix}security-token`),
+    contentHash: find('Content-Sha256'),
+    token: find('Security-Token'),
+    text: canonicalQuery(pairs, names.Signature),
+  }
+}
+
+/** The two forms of a query that its signature depends on. */
+interface SignedQuery {
+  readonly parsed: ParsedSignature
+  readonly canonicalQuery: string
+}
+
+function signedQuery(query: PresignedQuery, signature: string, fields: HeaderFields, scheme: Scheme): SignedQuery {
+  const { scope, timestamp, seconds, signedHeaders, contentHash, token, text } = query
+  const parsed = {
+    scope,
+    timestamp,
+    presigned: { seconds },
+    signedHeaders,
+    signature,
+    contentHash: fields.get(`${scheme.headerPrefix}content-sha256`) ?? contentHash ?? UNSIGNED_PAYLOAD,
+    token: token ?? fields.get(`${scheme.headerPrefix}security-token`),
     malformed: queryMalformed,
+  }
+  return { parsed, canonicalQuery: text }
+}
+
+export function parseQuerySignature(pairs: readonly QueryPair[], fields: HeaderFields, scheme: Scheme): SignedQuery {
+  const query = parsePresignedQuery(pairs, scheme)
+  return signedQuery(query, query.signature, fields, scheme)
+}
+
+const presignedQueries = (scheme: Scheme): ParseCache<PresignedQuery> =>
+  new ParseCache(unsigned => {
+    const pairs = canonicalPairs(queryIn(scheme, unsigned))
+    const other = scheme.name === 'svc' ? SCHEMES.s3 : SCHEMES.svc
+    if (isPresigned(pairs, other) || oldQuerySignature(pairs) !== undefined) throw otherScheme(scheme)
+    return parsePresignedQuery(pairs, scheme)
+  })
+
+/** By query without the digits of its signature: URLs that were signed together, or are used again, share one. */
+const cachedQueries = { svc: presignedQueries(SCHEMES.svc), s3: presignedQueries(SCHEMES.s3) }
+
+const SIGNATURE_DIGITS = 64
+const SIGNATURE = /^[0-9a-f]{64}$/
+
+/**
+ * Equals parsing the query: the digits of a signature do not affect the rest. Undefined if it has no signature of the
+ * usual form or cannot be parsed; parsing it anew gives the reason.
+ */
+export function cachedQuerySignature(query: string, fields: HeaderFields, scheme: Scheme): SignedQuery | undefined {
+  const name = QUERY_NAMES[scheme.name].Signature
+  const at = query.indexOf(name)
+  const start = at + name.length + 1
+  const end = start + SIGNATURE_DIGITS
+  const isParameter = at === 0 || query[at - 1] === '&'
+  if (at < 0 || !isParameter || query[start - 1] !== '=' || (end !== query.length && query[end] !== '&'))
+    return undefined
+  const signature = query.slice(start, end)
+  if (!SIGNATURE.test(signature)) return undefined
+  try {
+    const parsed = cachedQueries[scheme.name].get(query.slice(0, start) + query.slice(end))
+    return signedQuery(parsed, signature, fields, scheme)
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
   }
 }

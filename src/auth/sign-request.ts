@@ -5,6 +5,7 @@ import {
   basicText,
   canonicalFields,
   canonicalPairs,
+  canonicalQuery,
   canonicalRequest,
   hmac,
   queryIn,
@@ -69,12 +70,15 @@ export function signRequest(
   const fields = canonicalFields(whole)
   const signedHeaders = signedHeadersIn([...fields.keys()].join(';'))
   const { path, query } = splitTarget(request.target)
-  const pairs = canonicalPairs(queryIn(scheme, query))
   const scope = scopeOf(scheme, stamp.slice(0, 8), region)
-  const canonical = canonicalRequest(
-    { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash },
-    undefined,
-  )
+  const canonical = canonicalRequest({
+    method: request.method,
+    path: path || '/',
+    query: canonicalQuery(canonicalPairs(queryIn(scheme, query))),
+    fields,
+    signedHeaders,
+    contentHash,
+  })
   const signature = signatureOf(scheme, key, { stamp, scope, canonical })
   const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.text}`
   headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
@@ -104,11 +108,15 @@ export function presign(
     [`${x}Expires`, String(by.seconds)],
     [`${x}SignedHeaders`, signedHeaders.text],
   ])
-  const pairs = canonicalPairs(text)
-  const canonical = canonicalRequest(
-    { method, path, pairs, fields, signedHeaders, contentHash: UNSIGNED_PAYLOAD },
-    undefined,
-  )
+  const signed = canonicalQuery(canonicalPairs(text))
+  const canonical = canonicalRequest({
+    method,
+    path,
+    query: signed,
+    fields,
+    signedHeaders,
+    contentHash: UNSIGNED_PAYLOAD,
+  })
   const signature = signatureOf(scheme, by.key, { stamp, scope, canonical })
   return `${origin}${path}?${text}&${x}Signature=${signature}`
 }

@@ -209,7 +209,8 @@ export interface Canonical {
   readonly method: string
   /** Never empty. */
   readonly path: string
-  readonly pairs: readonly QueryPair[]
+  /** As `canonicalQuery` returns it. */
+  readonly query: string
   readonly fields: HeaderFields
   /** All of them are present in `fields`. */
   readonly signedHeaders: SignedHeaders
@@ -218,14 +219,18 @@ export interface Canonical {
 }
 
 /** `unsignedPair` is the query name of the signature itself, which it cannot cover. */
-export function canonicalRequest(from: Canonical, unsignedPair: string | undefined): string {
+export function canonicalQuery(pairs: readonly QueryPair[], unsignedPair?: string): string {
   let query = ''
-  for (const { name, value } of from.pairs) {
+  for (const { name, value } of pairs) {
     if (name !== unsignedPair) query += query === '' ? `${name}=${value}` : `&${name}=${value}`
   }
+  return query
+}
+
+export function canonicalRequest(from: Canonical): string {
   let headers = ''
   for (const name of from.signedHeaders.names) headers += `${name}:${from.fields.get(name)}\n`
-  return `${from.method}\n${from.path}\n${query}\n${headers}\n${from.signedHeaders.text}\n${from.contentHash}`
+  return `${from.method}\n${from.path}\n${from.query}\n${headers}\n${from.signedHeaders.text}\n${from.contentHash}`
 }
 
 export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
