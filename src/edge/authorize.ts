@@ -158,6 +158,10 @@ class RequestConditions implements Iterable<readonly [string, readonly string[]]
   }
 }
 
+/** The values of a request about its own target. */
+export const conditionsOf = (exchange: Exchange, state: RequestState, sources: ConditionSources): RequestConditions =>
+  new RequestConditions(exchange, state, state.target, sources)
+
 /** Reads the facts; injected, so that the edge does not depend on the store. */
 export interface AccessFacts {
   bucket(name: string): MaybePromise<Bucket>

@@ -158,6 +158,8 @@ function neutralName({ prefix, odd }: Dialect, name: string): string {
 interface SentName {
   /** The dialect it is an extension of. */
   readonly spoken: Dialect | undefined
+  /** Its neutral name in that dialect; the name in lower case for a plain header. */
+  readonly neutral: string
   /** Its neutral name in each dialect. */
   readonly svc: string
   readonly s3: string
@@ -167,12 +169,14 @@ const NAMES_MAX = 1_000
 /** Cached by the name as sent: clients repeat the same names. */
 const names = new Map<string, SentName>()
 
-function nameSent(sent: string): SentName {
+export function nameSent(sent: string): SentName {
   const known = names.get(sent)
   if (known !== undefined) return known
   const name = sent.toLowerCase()
+  const spoken = ALL.find(({ prefix }) => name.startsWith(prefix))
   const read = {
-    spoken: ALL.find(({ prefix }) => name.startsWith(prefix)),
+    spoken,
+    neutral: spoken === undefined ? name : neutralName(spoken, name),
     svc: neutralName(DIALECTS.svc, name),
     s3: neutralName(DIALECTS.s3, name),
   }

@@ -25,10 +25,10 @@ const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_MS_MAX = 30_000
 const CONNECTIONS_MAX = 10_000
 
-interface ListenerParts {
+export interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
   readonly certificate?: Certificate | undefined
-  readonly pipeline: Pick<Pipeline, 'handle'>
+  readonly pipeline: Pick<Pipeline, 'handle'> & Partial<Pick<Pipeline, 'readAtOnce'>>
   readonly clock: Clock
   readonly random: Random
   readonly recorder: Recorder
@@ -278,34 +278,67 @@ export class Listener {
     this.#parts.recorder.left()
   }
 
-  /** Never rejects: an error closes only the connection of its request. */
-  async #serve(exchange: HttpExchange): Promise<void> {
-    const { recorder, pipeline } = this.#parts
-    const { connection, response, body, writer } = exchange
+  /** Never throws or rejects: an error closes only the connection of its request. */
+  #serve(exchange: HttpExchange): MaybePromise<void> {
+    const started = performance.now()
+    const state = exchange.isSafe ? this.#parts.pipeline.readAtOnce?.(exchange) : undefined
+    if (!(state instanceof RequestState)) return this.#serveInSteps(exchange, started, state)
     try {
-      const started = performance.now()
-      const state = await pipeline.handle(exchange)
-      if (exchange.sendingEarly === undefined) exchange.status = state.response.status
-      exchange.milliseconds = performance.now() - started
-      exchange.aborted = connection.socket.destroyed || body.isAbandoned
-      recorder.decided(state, exchange)
-      try {
-        state.early?.end(state.response)
-        const sending = exchange.sendingEarly ?? this.#send(state.response, state.dialect, exchange)
-        if (sending instanceof Promise) await sending
-      } finally {
-        exchange.totalMilliseconds = performance.now() - started
-        exchange.receivedBytes = body.bytes
-        exchange.sentBytes = writer.bytes
-        connection.sent(writer.bytes)
-        recorder.ended(state, exchange)
-      }
+      const sending = this.#respond(exchange, started, state)
+      if (sending instanceof Promise)
+        return sending.catch(error => this.#fail(exchange, error)).then(() => this.#leave(exchange))
     } catch (error) {
-      if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchange.requestId)
-      breakOff(response, connection.socket)
+      this.#fail(exchange, error)
+    }
+    this.#leave(exchange)
+  }
+
+  async #serveInSteps(
+    exchange: HttpExchange,
+    started: number,
+    reading: MaybePromise<RequestState | undefined>,
+  ): Promise<void> {
+    try {
+      const state = (reading && (await reading)) ?? (await this.#parts.pipeline.handle(exchange))
+      await this.#respond(exchange, started, state)
+    } catch (error) {
+      this.#fail(exchange, error)
     } finally {
       this.#leave(exchange)
     }
+  }
+
+  /** Records and sends a decided response. */
+  #respond(exchange: HttpExchange, started: number, state: RequestState): MaybePromise<void> {
+    const { recorder } = this.#parts
+    const { connection, body } = exchange
+    if (exchange.sendingEarly === undefined) exchange.status = state.response.status
+    exchange.milliseconds = performance.now() - started
+    exchange.aborted = connection.socket.destroyed || body.isAbandoned
+    recorder.decided(state, exchange)
+    let sending: MaybePromise<void> | undefined
+    try {
+      state.early?.end(state.response)
+      sending = exchange.sendingEarly ?? this.#send(state.response, state.dialect, exchange)
+    } finally {
+      if (!(sending instanceof Promise)) this.#sent(exchange, started, state)
+    }
+    return sending?.finally(() => this.#sent(exchange, started, state))
+  }
+
+  /** The response was handed to the connection, or broke off. */
+  #sent(exchange: HttpExchange, started: number, state: RequestState): void {
+    const { connection, body, writer } = exchange
+    exchange.totalMilliseconds = performance.now() - started
+    exchange.receivedBytes = body.bytes
+    exchange.sentBytes = writer.bytes
+    connection.sent(writer.bytes)
+    this.#parts.recorder.ended(state, exchange)
+  }
+
+  #fail({ response, connection, requestId }: HttpExchange, error: unknown): void {
+    if (!(error instanceof ConnectionCut)) this.#parts.onError(error, requestId)
+    breakOff(response, connection.socket)
   }
 
   #beginEarly(response: WireResponse, dialect: Dialect, exchange: HttpExchange): void {

@@ -24,6 +24,7 @@ import { corsHeaders, preflight } from './cors.ts'
 import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
 import type { Exchange } from './exchange.ts'
 import { ConnectionCut, type FaultInjector } from './fault-injection.ts'
+import { ImmediateRead, type ImmediateReads } from './immediate-read.ts'
 import { PolicyCache } from './policy-cache.ts'
 import { NO_HEADERS, RequestContext, RequestState } from './request-state.ts'
 import { type Routes, routeTable } from './routes.ts'
@@ -71,6 +72,8 @@ interface PipelineParts {
   /** Reads ahead what the request will probably need, where the engine is behind a network. */
   readonly begin: (target: ObjectName, onlyReads: boolean) => MaybePromise<RequestReads>
   readonly facts: AccessFacts
+  /** Present where the engine returns records at once. */
+  readonly immediate?: ImmediateReads | undefined
   /** True for the error of a stale authorization. */
   readonly isStale: (error: unknown) => boolean
   readonly operations: readonly Operation[]
@@ -121,10 +124,19 @@ export class Pipeline {
   readonly #parts: PipelineParts
   readonly #routes: Routes
   readonly #policies = new PolicyCache()
+  readonly #immediateRead: ImmediateRead | undefined
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
     this.#routes = routeTable(parts.operations)
+    const { immediate: reads, faultInjector, website } = parts
+    if (reads === undefined || faultInjector !== undefined) return
+    this.#immediateRead = new ImmediateRead({ ...parts, reads, websiteHosts: website.hosts }, this.#policies)
+  }
+
+  /** For a GET or HEAD: the response without the steps of `handle`, or undefined if it needs them. */
+  readAtOnce(exchange: Exchange): MaybePromise<RequestState | undefined> {
+    return this.#immediateRead?.answer(exchange)
   }
 
   /** Resolves when the response is known; one that cannot wait for that begins through the exchange (R61, R95). */

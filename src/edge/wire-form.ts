@@ -86,6 +86,23 @@ function pathOf(request: RawRequest): string {
   return path
 }
 
+/**
+ * The bucket that a Host header names, as far as its text alone tells: empty if the path names it, undefined if that
+ * depends on more.
+ */
+export function bucketOfHost(
+  sent: string,
+  baseHosts: readonly string[],
+  websiteHosts: readonly string[],
+): string | undefined {
+  const host = hostIn(sent)
+  if (host === undefined || labelBelow(host, websiteHosts) !== undefined) return undefined
+  if (host === 'localhost' || baseHosts.includes(host)) return ''
+  const label = labelBelow(host, baseHosts)
+  if (label !== undefined) return isBucketName(label) ? label : undefined
+  return couldBeBucket(host) ? undefined : ''
+}
+
 /** R3, D20. The bucket is in the host or in the path. */
 export function addressOf(request: RawRequest, baseHosts: readonly string[]): Address {
   const host = hostOf(request)

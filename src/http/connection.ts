@@ -1,6 +1,7 @@
 /** One client connection: its requests in flight, and how long it has been idle. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Fault } from '../model/faults.ts'
 import type { IncomingBytes } from './body-transfer.ts'
 import { type PendingWait, TIMEOUTS, type Timeouts } from './timeouts.ts'
@@ -13,14 +14,14 @@ const LARGE_BYTES = 64 * 1024
 /** A client that waits for each response has read the previous one by then. */
 const FRESH_MS = 1_000
 
-const NO_PREDECESSORS: readonly Promise<unknown>[] = []
+const NO_PREDECESSORS: readonly unknown[] = []
 
 /** One request on a connection, until its response is sent. */
 export interface InFlightRequest {
   readonly isSafe: boolean
   readonly body: IncomingBytes
   /** Settles when the request has been served; later requests wait for it. */
-  served: Promise<unknown> | undefined
+  served: MaybePromise<unknown>
 }
 
 export class ClientConnection implements PendingWait {
@@ -72,7 +73,7 @@ export class ClientConnection implements PendingWait {
    * RFC 9112, 9.3.2. Pipelined safe requests run in parallel. An unsafe request waits for all before it, and all after
    * it wait for it. A request whose client has disconnected before its turn is skipped.
    */
-  begin(request: InFlightRequest, serve: () => Promise<void>, passOver: () => void): void {
+  begin(request: InFlightRequest, serve: () => MaybePromise<void>, passOver: () => void): void {
     // Few clients pipeline.
     const before = this.#underWay.length === 0 ? NO_PREDECESSORS : this.#waitedFor(request)
     this.#underWay.push(request)
@@ -93,9 +94,9 @@ export class ClientConnection implements PendingWait {
     this.#isEnding = true
   }
 
-  #waitedFor({ isSafe }: InFlightRequest): Promise<unknown>[] {
-    const before: Promise<unknown>[] = []
-    for (const one of this.#underWay) if (!isSafe || !one.isSafe) before.push(one.served!)
+  #waitedFor({ isSafe }: InFlightRequest): unknown[] {
+    const before: unknown[] = []
+    for (const one of this.#underWay) if (!isSafe || !one.isSafe) before.push(one.served)
     return before
   }
 

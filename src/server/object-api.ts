@@ -1,7 +1,7 @@
 /** Composes the object API over a store: access facts, sessions, pipeline and listener. */
 import type { ConsoleOrigins } from '../edge/console-cors.ts'
 import type { FaultInjector } from '../edge/fault-injection.ts'
-import { Listener } from '../edge/listener.ts'
+import { Listener, type ListenerParts } from '../edge/listener.ts'
 import { Pipeline } from '../edge/pipeline.ts'
 import type { WebsiteHosts } from '../edge/website.ts'
 import type { Certificate } from '../http/listen.ts'
@@ -10,6 +10,7 @@ import type { Random } from '../lib/random.ts'
 import { OPERATIONS } from '../operations/index.ts'
 import { AuthorizationStale } from '../store/commit/authorized-view.ts'
 import type { IdentityCache } from '../store/identity/identity-cache.ts'
+import { ImmediateOpen } from '../store/objects/immediate-open.ts'
 import { CurrentFacts, requestStarts } from '../store/request-session.ts'
 import type { Store } from '../store/store.ts'
 import { ExchangeRecorder, type RecorderSinks } from '../telemetry/exchange-recorder.ts'
@@ -45,6 +46,7 @@ export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate'
   return new Pipeline({
     begin: requestStarts(store, directory),
     facts: new CurrentFacts(store),
+    immediate: store.context.meta.remote === undefined ? new ImmediateOpen(store.context, directory) : undefined,
     isStale: error => error instanceof AuthorizationStale,
     operations: OPERATIONS,
     clock,
@@ -68,7 +70,7 @@ export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate'
 export const listenerFor = (serving: ServingParts): Listener => listenerOver(pipelineFor(serving), serving)
 
 export function listenerOver(
-  pipeline: Pick<Pipeline, 'handle'>,
+  pipeline: ListenerParts['pipeline'],
   serving: Pick<ServingParts, 'certificate' | 'clock' | 'random' | 'logger' | 'sinks'>,
 ): Listener {
   const { certificate, clock, random, logger, sinks } = serving

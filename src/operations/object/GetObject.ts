@@ -166,7 +166,7 @@ async function planWithLookups(ctx: OperationContext, handle: ObjectHandle, inpu
  * A short body is read before the response starts, so that it is sent in one write. A long one is streamed after its
  * first chunk: damage found before any byte was sent becomes an error response.
  */
-function bodyOf(
+export function bodyOf(
   handle: ObjectHandle,
   start: number,
   end: number,

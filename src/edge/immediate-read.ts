@@ -1,0 +1,236 @@
+/**
+ * The fast path: GET and HEAD of an object in its simplest form, answered without a promise. It takes the steps of the
+ * pipeline with the same functions, for requests with no header, parameter or rule that could change them. For every
+ * other request, and for every refusal, it returns undefined and the pipeline handles the request as if it had just
+ * arrived.
+ */
+import { authenticate } from '../auth/authenticate.ts'
+import type { Authenticated } from '../auth/authentication.ts'
+import type { CredentialLookup } from '../auth/parsed-signature.ts'
+import { EMPTY_SHA256 } from '../auth/signing.ts'
+import { type RawRequest, splitTarget } from '../http/raw-request.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { memoizeLast } from '../lib/memoize-last.ts'
+import type { Bucket } from '../model/bucket.ts'
+import type { Version } from '../model/version.ts'
+import type { AccountLookup } from '../operations/context.ts'
+import { GetObject } from '../operations/object/GetObject.ts'
+import { HeadObject } from '../operations/object/HeadObject.ts'
+import { isPlain, type OpenedObject, plainRead } from '../operations/object/plain-read.ts'
+import type { OperationResponse } from '../operations/operation.ts'
+import { evaluate } from '../rules/access/evaluate.ts'
+import { bucketFacts, conditionsOf } from './authorize.ts'
+import { DIALECTS, type Dialect, nameSent } from './dialect.ts'
+import type { Exchange } from './exchange.ts'
+import type { PolicyCache } from './policy-cache.ts'
+import { RequestState } from './request-state.ts'
+import { type Address, bucketOfHost, DecodedRequest, encodeResponse } from './wire-form.ts'
+
+/** Identities and objects, where they can be read at once. */
+export interface ImmediateReads {
+  identities(): (AccountLookup & CredentialLookup) | undefined
+  /** The current version, open; undefined if it is missing, encrypted or cannot be read at once. */
+  object(bucket: string, key: string): OpenedObject | undefined
+}
+
+interface ImmediateReadParts {
+  readonly reads: ImmediateReads
+  readonly clock: Clock
+  readonly region: string
+  readonly anyRegion: boolean
+  readonly baseHosts: readonly string[]
+  readonly websiteHosts: readonly string[]
+  readonly clientTimes?: (() => readonly number[]) | undefined
+}
+
+/** Headers that change nothing about the response to a read, except by the signature that covers them. */
+const IGNORED_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'amz-sdk-invocation-id',
+  'amz-sdk-request',
+  'cache-control',
+  'connection',
+  'pragma',
+  'user-agent',
+  ':content-sha256',
+  ':date',
+  ':user-agent',
+])
+
+/** Few clients send more, and the pipeline limits their number. */
+const HEADERS_MAX = 32
+
+/** A key that needs no decoding, alone or after its bucket. */
+const PLAIN_KEY = /^\/([A-Za-z0-9\-._~/]+)$/
+const PLAIN_PATH = /^\/([a-z0-9][a-z0-9.-]+)\/([A-Za-z0-9\-._~/]+)$/
+
+const signedQuery = (prefix: string): RegExp =>
+  new RegExp(
+    `^(?:${prefix}(?:Algorithm|Content-Sha256|Credential|Date|Expires|Signature|SignedHeaders)=` +
+      '(?:[A-Za-z0-9\\-._~/;]|%2F|%3B)*(?:&|$))+(?:x-id=[A-Za-z]+)?$',
+  )
+/** Presigned parameters and nothing else; `x-id` is an SDK's note to itself. */
+const SIGNED_QUERY = { svc: signedQuery('X-Svc-'), s3: signedQuery('X-Amz-') }
+
+/** A request about which only its signature and the caller's permission are left to decide. */
+interface PlainRequest {
+  readonly dialect: Dialect
+  readonly address: Address
+}
+
+const NO_TIMES: readonly number[] = []
+
+const dialectNamed = (text: string, prefixes: Readonly<Record<Dialect['name'], string>>): Dialect | undefined =>
+  text.startsWith(prefixes.s3) ? DIALECTS.s3 : text.startsWith(prefixes.svc) ? DIALECTS.svc : undefined
+
+const ALGORITHMS = { svc: `${DIALECTS.svc.scheme.algorithm} `, s3: `${DIALECTS.s3.scheme.algorithm} ` }
+const QUERY_PREFIXES = { svc: DIALECTS.svc.scheme.queryPrefix, s3: DIALECTS.s3.scheme.queryPrefix }
+
+export class ImmediateRead {
+  readonly #parts: ImmediateReadParts
+  readonly #policies: PolicyCache
+  readonly #bucketOfHost: (sent: string) => string | undefined
+
+  constructor(parts: ImmediateReadParts, policies: PolicyCache) {
+    this.#parts = parts
+    this.#policies = policies
+    this.#bucketOfHost = memoizeLast(sent => bucketOfHost(sent, parts.baseHosts, parts.websiteHosts))
+  }
+
+  /** For a GET or HEAD; a promise where the object's bytes have to be read. */
+  answer(exchange: Exchange): MaybePromise<RequestState | undefined> {
+    const { request, slot } = exchange
+    const plain = slot.isOverLimit ? undefined : this.#plainRequest(request)
+    if (plain === undefined) return undefined
+    let opened: OpenedObject | undefined
+    try {
+      const accounts = this.#parts.reads.identities()
+      if (accounts === undefined) return undefined
+      const authenticated = this.#authenticate(request, plain.dialect, accounts)
+      if (authenticated === undefined) return undefined
+      opened = this.#parts.reads.object(plain.address.bucket, plain.address.key)
+      if (opened === undefined || !isPlain(opened)) return undefined
+      const state = stateOf(exchange, plain, authenticated, opened.bucket)
+      if (!this.#isAllowed(exchange, state, opened.handle.version, accounts)) return undefined
+      const response = plainRead(opened, request.method === 'HEAD')
+      opened = undefined
+      if (!(response instanceof Promise)) return answered(state, response)
+      return response.then(
+        read => answered(state, read),
+        () => undefined,
+      )
+    } catch {
+      // The pipeline meets the same error, and reports it.
+      return undefined
+    } finally {
+      opened?.handle.close()
+    }
+  }
+
+  /** Undefined where anything about the request might need another step. */
+  #plainRequest({ target, headers }: RawRequest): PlainRequest | undefined {
+    if (headers.length > HEADERS_MAX) return undefined
+    let host: string | undefined
+    let authorization: string | undefined
+    let extended: Dialect | undefined
+    for (const [sent, value] of headers) {
+      const { neutral, spoken } = nameSent(sent)
+      if (neutral === 'host' && host === undefined) host = value
+      else if (neutral === 'authorization' && authorization === undefined) authorization = value
+      else if (!IGNORED_HEADERS.has(neutral)) return undefined
+      if (spoken !== undefined && extended !== undefined && spoken !== extended) return undefined
+      extended ??= spoken
+    }
+    const { path, query } = splitTarget(target)
+    const address = host === undefined ? undefined : this.#address(host, path)
+    const dialect =
+      authorization === undefined ? dialectNamed(query, QUERY_PREFIXES) : dialectNamed(authorization, ALGORITHMS)
+    if (address === undefined || dialect === undefined) return undefined
+    if (extended !== undefined && extended !== dialect) return undefined
+    const isPlainQuery = authorization === undefined ? SIGNED_QUERY[dialect.name].test(query) : query === ''
+    return isPlainQuery ? { dialect, address } : undefined
+  }
+
+  #address(host: string, path: string): Address | undefined {
+    const label = this.#bucketOfHost(host)
+    if (label === undefined) return undefined
+    const found = (label === '' ? PLAIN_PATH : PLAIN_KEY).exec(path)
+    if (found === null) return undefined
+    return label === ''
+      ? { bucket: found[1]!, key: found[2]!, style: 'path' }
+      : { bucket: label, key: found[1]!, style: 'host' }
+  }
+
+  #authenticate(request: RawRequest, { scheme }: Dialect, accounts: CredentialLookup): Authenticated | undefined {
+    const { clock, region, anyRegion, clientTimes } = this.#parts
+    const found = authenticate(request, {
+      scheme,
+      now: clock.now(),
+      clientTimes: clientTimes?.() ?? NO_TIMES,
+      region,
+      anyRegion,
+      findCredential: accessKey => accounts.findCredential(accessKey),
+    })
+    if (found instanceof Promise) {
+      // The pipeline looks the key up again, and then it is known.
+      found.catch(() => {})
+      return undefined
+    }
+    const { payload } = found
+    const isEmpty = payload.kind === 'unsigned' || (payload.kind === 'sha256' && payload.hex === EMPTY_SHA256)
+    return isEmpty && found.caller.kind !== 'anonymous' ? found : undefined
+  }
+
+  #isAllowed(exchange: Exchange, state: RequestState, version: Version, accounts: AccountLookup): boolean {
+    const { bucket, key } = state.address
+    const { owner: ownerCanonicalId, attributes } = version
+    const decision = evaluate({
+      caller: state.caller!,
+      action: 'GetObject',
+      resource: { bucket, key },
+      bucket: bucketFacts(state.bucket!, undefined, accounts),
+      object: { ownerCanonicalId, grants: attributes.grants, tags: attributes.tags },
+      context: {
+        [Symbol.iterator]: () => {
+          state.request = new DecodedRequest(exchange.request, state.dialect)
+          const { clock, region } = this.#parts
+          return conditionsOf(exchange, state, { now: clock.now(), region, bodyConditions: [] })[Symbol.iterator]()
+        },
+      },
+      policies: this.#policies,
+    })
+    state.auditFindings.push({ action: 'GetObject', on: state.target, decision })
+    return decision.allowed
+  }
+}
+
+function stateOf(
+  { request, slot }: Exchange,
+  { dialect, address }: PlainRequest,
+  { caller, region, signatureVersion }: Authenticated,
+  bucket: Bucket,
+): RequestState {
+  slot.classify(false)
+  const state = new RequestState()
+  const operation = request.method === 'HEAD' ? HeadObject : GetObject
+  state.dialect = dialect
+  state.address = address
+  state.resource = `/${address.bucket}/${address.key}`
+  state.operation = operation
+  state.operationName = operation.name
+  state.caller = caller
+  state.signatureVersion = signatureVersion
+  state.region = region
+  state.bucketRegion = region
+  state.target = { bucket: address.bucket, key: address.key, versionId: undefined }
+  state.bucket = bucket
+  return state
+}
+
+function answered(state: RequestState, response: OperationResponse): RequestState {
+  state.response = encodeResponse(response, state)
+  return state
+}

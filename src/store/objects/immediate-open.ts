@@ -1,0 +1,72 @@
+/**
+ * Opens the current version of a key without a promise, where the engine returns records at once. Anything out of the
+ * ordinary is undefined, and left to a request's session.
+ */
+import type { Entry } from '../../meta/meta.ts'
+import type { Bucket } from '../../model/bucket.ts'
+import { isBucketName, isKey } from '../../rules/naming.ts'
+import { mapKeyOf, RecordCache } from '../commit/authorized-view.ts'
+import { recordKey } from '../commit/record-keys.ts'
+import { decodeBucket, decodeVersion } from '../commit/transaction.ts'
+import type { IdentityCache, IdentitySnapshot } from '../identity/identity-cache.ts'
+import type { StoreContext } from '../store-context.ts'
+import { ObjectHandle } from './objects.ts'
+
+interface OpenedObject {
+  readonly bucket: Bucket
+  /** Its bytes stay until it is closed. */
+  readonly handle: ObjectHandle
+}
+
+export class ImmediateOpen {
+  readonly #context: StoreContext
+  readonly #directory: IdentityCache
+  readonly #cache = new RecordCache()
+
+  constructor(context: StoreContext, directory: IdentityCache) {
+    this.#context = context
+    this.#directory = directory
+  }
+
+  /** Includes every change acknowledged before this call; undefined while they have to be read. */
+  identities(): IdentitySnapshot | undefined {
+    const found = this.#directory.now()
+    return found instanceof Promise ? undefined : found
+  }
+
+  /** Undefined for an object that is missing or encrypted. */
+  object(bucket: string, key: string): OpenedObject | undefined {
+    const { readerGuard } = this.#context
+    // Pinned before the first read, so that the bytes cannot be freed in between.
+    const pin = readerGuard.enter()
+    let opened: OpenedObject | undefined
+    try {
+      opened = this.#read(bucket, key, pin)
+      return opened
+    } finally {
+      if (opened === undefined) readerGuard.leave(pin)
+    }
+  }
+
+  #read(name: string, key: string, pin: number): OpenedObject | undefined {
+    if (!isBucketName(name) || !isKey(key)) return undefined
+    const bucketKey = recordKey.bucket(name)
+    const bucket = this.#get(bucketKey)
+    const current = bucket === undefined ? undefined : this.#get(recordKey.current(name, key))
+    if (bucket === undefined || current === undefined) return undefined
+    // Otherwise a bucket that replaced this one between the two reads could own the version.
+    if (this.#get(bucketKey)?.stamp !== bucket.stamp) return undefined
+    const version = decodeVersion(current)
+    if (version.encryption !== undefined) return undefined
+    return { bucket: decodeBucket(bucket), handle: new ObjectHandle(this.#context, version, undefined, pin) }
+  }
+
+  #get(key: Buffer): Entry | undefined {
+    const name = mapKeyOf(key)
+    const known = this.#cache.get(name)
+    const entry = this.#context.meta.get(key, known)
+    if (entry === undefined || entry instanceof Promise) return undefined
+    if (entry !== known) this.#cache.set(name, entry)
+    return entry
+  }
+}
