@@ -300,7 +300,8 @@ export class Listener {
   ): Promise<void> {
     try {
       const state = (reading && (await reading)) ?? (await this.#parts.pipeline.handle(exchange))
-      await this.#respond(exchange, started, state)
+      const sending = this.#respond(exchange, started, state)
+      if (sending instanceof Promise) await sending
     } catch (error) {
       this.#fail(exchange, error)
     } finally {
