@@ -13,6 +13,9 @@ const KIB = 1024
 
 class FakeSocket extends EventEmitter {
   destroyed = false
+  /** The kernel has not taken everything. */
+  writableLength = 1
+  uncork(): void {}
   destroy(): void {
     this.destroyed = true
     this.emit('close')
@@ -26,6 +29,8 @@ class FakeResponse extends EventEmitter {
   destroyed = false
   writableLength = 0
   isEnded = false
+  /** The kernel takes every write at once. */
+  takesAll = false
 
   constructor(socket: FakeSocket) {
     super()
@@ -33,7 +38,7 @@ class FakeResponse extends EventEmitter {
   }
   write(piece: Buffer): boolean {
     this.writes.push(piece.length / KIB)
-    return false
+    return this.takesAll
   }
   take(): void {
     this.emit('drain')
@@ -79,6 +84,20 @@ test('a slow client is sent little at a time, a fast one much at once', async ()
   }
   await streaming
   assert.equal(sending.bytes, 2048 * KIB)
+})
+
+test('a client that takes everything at once lets others be served after every MiB', async () => {
+  const { response, sending } = scene()
+  response.takesAll = true
+  const body = Buffer.alloc(512 * KIB)
+  const streaming = sending.stream(chunks(body, body, body, body, body))
+  const written = (): number => response.writes.reduce((sum, one) => sum + one, 0)
+  for (const most of [1024, 2048]) {
+    await turn()
+    assert.ok(written() <= most, `${written()} KiB without a pause`)
+  }
+  await streaming
+  assert.equal(written(), 2560)
 })
 
 test('a client that reads 64 KiB a minute gets the whole response; a slower one is cut off', async () => {

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { returnChunk } from '../lib/buffer-pool.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
-import { noteExternalBytes } from '../lib/runtime.ts'
+import { noteExternalBytes, REPORTS_WRITTEN_BYTES } from '../lib/runtime.ts'
 import { Fault } from '../model/faults.ts'
 import { breakOff } from './break-off.ts'
 import { headerValue, type RawRequest } from './raw-request.ts'
@@ -242,6 +242,10 @@ const LINGER_UNREAD_RESPONSE: DiscardLimits = {
 const STRIDE_BYTES_MIN = 64 * 1024
 const STRIDE_BYTES_MAX = 512 * 1024
 const FAST_MS = 1_000
+/** A client that reads as fast as the server writes must not keep it from serving others. */
+const UNPAUSED_BYTES_MAX = 2 ** 20
+
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 /** Resolves on one of these events, or when the connection has closed or timed out. */
 function happens(
@@ -279,6 +283,8 @@ export class ResponseWriter {
   readonly #timeouts: Timeouts
   /** The size of one write, adapted to the client's speed. */
   #stride = STRIDE_BYTES_MIN
+  /** Bytes written since this response last waited. */
+  #unpaused = 0
   /** Body bytes handed to the connection. */
   bytes = 0
 
@@ -307,10 +313,24 @@ export class ResponseWriter {
     if (chunk !== undefined && this.#response.writableLength === 0 && !this.#socket.destroyed) returnChunk(chunk)
   }
 
-  async #write(piece: Buffer): Promise<void> {
+  #write(piece: Buffer): MaybePromise<void> {
     this.bytes += piece.length
     const since = this.#timeouts.clock.now()
-    if (!this.#response.write(piece)) await this.#happens('drain')
+    this.#unpaused += piece.length
+    const isTaken = this.#response.write(piece) || this.#isFlushed()
+    if (isTaken && this.#unpaused < UNPAUSED_BYTES_MAX) return this.#wrote(since)
+    this.#unpaused = 0
+    return (isTaken ? turn() : this.#happens('drain')).then(() => this.#wrote(since))
+  }
+
+  /** The runtime holds writes back until the end of the turn; true if the kernel takes all of them now. */
+  #isFlushed(): boolean {
+    if (!REPORTS_WRITTEN_BYTES || this.#response.socket !== this.#socket) return false
+    this.#socket.uncork()
+    return this.#socket.writableLength === 0
+  }
+
+  #wrote(since: number): void {
     const isFast = this.#timeouts.clock.now() - since < FAST_MS
     this.#stride = isFast ? Math.min(2 * this.#stride, STRIDE_BYTES_MAX) : STRIDE_BYTES_MIN
   }
@@ -323,7 +343,8 @@ export class ResponseWriter {
           if (this.#response.destroyed || this.#socket.destroyed) return
           const piece = chunk.subarray(at, at + this.#stride)
           at += piece.length
-          await this.#write(piece)
+          const writing = this.#write(piece)
+          if (writing instanceof Promise) await writing
         }
         this.#return(chunk)
       }
