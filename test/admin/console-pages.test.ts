@@ -91,7 +91,7 @@ test('files with a hash in their name are cached for good and come compressed', 
     assert.equal((await get('/assets/gone-2.js', BROWSER)).status, 404)
   }))
 
-test('no path leads out of the folder, and paths of the API are never pages', () =>
+test('A83: no path leads out of the folder, and API paths are never answered with pages', () =>
   withPages(async (get, folder) => {
     build(folder)
     for (const path of ['/../outside.js', '/assets/../../outside.js', '/%2e%2e/outside.js', '/..%2foutside.js']) {

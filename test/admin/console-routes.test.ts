@@ -65,7 +65,7 @@ test('buckets show versioning, lock, encryption, public access and usage at a gl
     assert.deepEqual(after.buckets[1]!.documents, ['policy', 'publicAccessBlock'])
   }))
 
-test('a caller who is no administrator sees the buckets of the own account, as far as permissions go', () =>
+test('A83: a caller who is not an administrator sees only permitted buckets of their own account', () =>
   withConsole(async consoled => {
     await create(consoled)
     const account = await pageOf(consoled, ONE)

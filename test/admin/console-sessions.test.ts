@@ -143,7 +143,7 @@ test('a caller who is no administrator signs in and is refused what only adminis
     assert.equal((await page.ask(asked)).status, 403)
   }))
 
-test('session fixation: an id that the browser sent is never the id of the new session', () =>
+test('A82: session fixation: an id that the browser sent is never the id of the new session', () =>
   withConsole(async consoled => {
     const { port } = consoled
     const planted = `holdfast-session-${port}=${'A'.repeat(43)}`
@@ -171,7 +171,7 @@ test("a cookie planted by another port's page does not replace the session of th
     assert.equal((await send(port, { path: '/v1/session', headers })).status, 401)
   }))
 
-test('cookie theft: the cookie alone, as a server on another port receives it, opens nothing', () =>
+test('A82: cookie theft: the cookie alone, as a server on another port receives it, is refused', () =>
   withConsole(async consoled => {
     const { port } = consoled
     const { cookie, token } = await signedInPage(consoled)

@@ -104,7 +104,7 @@ test('a sign-in is finished once, in time, in the browser that began it', () =>
     assert.equal((await finish(port, late)).status, 403)
   }))
 
-test('tokens that are not for this sign-in are refused', () =>
+test('A23: tokens that are unsigned or not issued for this sign-in are refused', () =>
   withIssuer(async ({ port, issuer, clock, accounts }) => {
     const good = issuer.claims
     const seconds = Math.floor(clock.now() / 1000)

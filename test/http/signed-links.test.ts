@@ -106,7 +106,7 @@ inBoth('G3: without a signature in the query its parameters are no headers', asy
   assert.equal(text((await get(client, bucket, '/')).xml(), 'Name'), bucket)
 })
 
-inBoth('G3 A4: what a link says counts however its signature is spelt', async client => {
+inBoth('G3 A4: parameters of a presigned URL take effect, even with percent-encoded signature names', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/from', 'the source')
   const x = SCHEMES[client.dialect].queryPrefix

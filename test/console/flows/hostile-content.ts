@@ -97,7 +97,7 @@ test('every page forbids inline scripts and other hosts, and has none of them', 
   assertQuiet(visit.watched, /inline script violates/)
 })
 
-test('HTML and SVG objects reach nothing of the console, in the preview and in a tab of their own', async () => {
+test('A79: HTML and SVG objects reach nothing of the console, in the preview or in a separate tab', async () => {
   const { consoleUrl, url } = visit.world.server
   const script = reachingScript(consoleUrl)
   await put('page.html', 'text/html', `<!doctype html><h1>page</h1><script>${script}</script>`)
