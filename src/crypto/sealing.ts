@@ -73,7 +73,7 @@ export async function* openSealed(
   end: number,
 ): AsyncGenerator<Buffer, void, undefined> {
   if (!(start >= 0 && start <= end && end <= plainLength)) {
-    throw new RangeError(`[${start}, ${end}) is no range of ${plainLength} bytes`)
+    throw new RangeError(`[${start}, ${end}) is not a range within ${plainLength} bytes`)
   }
   // An empty blob still has a frame to verify; an empty range of any other blob needs none.
   if (start === end && plainLength > 0) return

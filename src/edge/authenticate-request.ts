@@ -62,7 +62,7 @@ async function authenticatePosted(
   by: Authentication & { readonly facts: AccessFacts },
 ): Promise<void> {
   if (caller.kind !== 'anonymous' || payload.kind === 'chunks') {
-    throw new Fault('InvalidRequest', { reason: 'A form must be signed by its policy and by nothing else.' })
+    throw new Fault('InvalidRequest', { reason: 'A form must be signed by its policy only.' })
   }
   const { bucket } = state.address
   // The form's fields identify the caller, so nothing else can be refused before they have been read.

@@ -16,7 +16,7 @@ export interface Dialect {
   readonly prefix: string
   /** The namespace of response documents. */
   readonly namespace: string | undefined
-  /** Neutral names whose spelling is not the prefix plus the name. */
+  /** Headers whose name on the wire is not the prefix plus the neutral name. */
   readonly odd: ReadonlyMap<string, string>
   /** Header values with another spelling, by neutral header and neutral value. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
@@ -67,7 +67,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       missingMatchIsNoSuchKey: false,
       signedHashProves: false,
       regionOnAnswers: false,
-      otherChecksum: 'InvalidRequest',
+      checksumMismatch: 'InvalidRequest',
       acl: { mayHaveNoGrants: false, infersType: true, acceptsGrantsAsList: true },
       groupUris: groupUris('svc'),
       bucketTaggingStatus: 200,
@@ -78,10 +78,10 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       execReadEverywhere: false,
       repeatsCompletion: false,
       completionNeedsKey: true,
-      noAccountId: 'AccessDenied',
+      invalidAccountId: 'AccessDenied',
       namesNullVersion: true,
       locks: {
-        bucketWithout: 'ObjectLockConfigurationNotFoundError',
+        withoutObjectLock: 'ObjectLockConfigurationNotFoundError',
         badHold: 'InvalidRequest',
         holdInHeader: true,
         holdWithoutKey: 'InvalidRequest',
@@ -105,7 +105,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       missingMatchIsNoSuchKey: true,
       signedHashProves: true,
       regionOnAnswers: true,
-      otherChecksum: 'BadDigest',
+      checksumMismatch: 'BadDigest',
       acl: { mayHaveNoGrants: true, infersType: false, acceptsGrantsAsList: false },
       groupUris: groupUris('s3'),
       bucketTaggingStatus: 204,
@@ -116,10 +116,10 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       execReadEverywhere: true,
       repeatsCompletion: true,
       completionNeedsKey: false,
-      noAccountId: 'InvalidBucketOwnerAWSAccountID',
+      invalidAccountId: 'InvalidBucketOwnerAWSAccountID',
       namesNullVersion: false,
       locks: {
-        bucketWithout: 'InvalidRequest',
+        withoutObjectLock: 'InvalidRequest',
         badHold: 'MalformedXML',
         holdInHeader: false,
         holdWithoutKey: 'MethodNotAllowed',
@@ -188,7 +188,7 @@ export function nameSent(sent: string): SentName {
 /** The neutral name of a header as sent. */
 export const neutralNameSent = (dialect: Dialect, sent: string): string => nameSent(sent)[dialect.name]
 
-/** The same of a header of this dialect; undefined for any other header. */
+/** The neutral name of a header of this dialect; undefined for any other header. */
 export function ownNameSent(dialect: Dialect, sent: string): string | undefined {
   const known = nameSent(sent)
   return known.spoken === dialect ? known[dialect.name] : undefined
@@ -211,7 +211,7 @@ export function neutralValue(dialect: Dialect, name: string, value: string): str
 /** Form fields of a Version 2 signature; as headers they have no meaning. */
 const OLD_FIELDS = ['awsaccesskeyid', 'signature']
 
-/** Only one dialect has Signature Version 2, so it identifies the dialect of a request without other signs. */
+/** Only the s3 dialect has Signature Version 2, so the signature identifies the dialect. */
 function hasOldSignature(request: RawRequest): boolean {
   const [authorization = ''] = headerValues(request, 'authorization')
   if (authorization.startsWith('AWS ') || OLD_FIELDS.some(name => headerValues(request, name).length > 0)) return true
@@ -242,7 +242,7 @@ export function dialectOf(
 export const mixedDialects = (): Fault =>
   new Fault('InvalidRequest', { reason: 'The request mixes headers of two dialects' })
 
-/** Texts name headers with the svc prefix; a dialect's reader gets its own names. */
+/** Messages name headers with the svc prefix; clients of another dialect get the names of theirs. */
 export function inDialect(dialect: Dialect, text: string): string {
   if (!text.includes(NATIVE_PREFIX)) return text
   let spelled = text

@@ -84,16 +84,17 @@ export function routeTable(operations: readonly Operation[]): Routes {
   for (const operation of operations) {
     const { method, on } = operation.match
     const rows = slots[on].get(method) ?? []
-    const twin = rows.find(row => sameNeeds(row.operation, operation))
-    if (twin !== undefined) throw new Error(`${twin.operation.name} and ${operation.name} both answer ${method} ${on}`)
+    const duplicate = rows.find(row => sameNeeds(row.operation, operation))
+    if (duplicate !== undefined)
+      throw new Error(`${duplicate.operation.name} and ${operation.name} both answer ${method} ${on}`)
     rows.push(rowOf(operation))
     rows.sort((a, b) => b.needs.length - a.needs.length)
     slots[on].set(method, rows)
   }
   const known = subresources(operations)
-  const answering = (method: string, level: ResourceLevel, request: DecodedRequest): Operation | undefined => {
+  const matching = (method: string, level: ResourceLevel, request: DecodedRequest): Operation | undefined => {
     for (const row of slots[level].get(method) ?? []) {
-      if (areMet(row, request)) return leavesOut(row, known, request) ? undefined : row.operation
+      if (areMet(row, request)) return hasOtherSubresource(row, known, request) ? undefined : row.operation
     }
     return undefined
   }
@@ -101,39 +102,39 @@ export function routeTable(operations: readonly Operation[]): Routes {
     find(method, level, request) {
       for (const name of request.queryNames)
         if (UNSUPPORTED_SUBRESOURCES.has(name)) throw notImplemented('sub-resource', name)
-      if (method === 'PUT') checkPart(request)
-      const found = answering(method, level, request)
+      if (method === 'PUT') refuseIncompletePart(request)
+      const found = matching(method, level, request)
       for (const name of UNSUPPORTED_HEADERS) {
         if (request.header(name) === undefined || found?.evaluates.includes(name) === true) continue
         throw notImplemented('header', headerName(name.slice(1)))
       }
       if (found !== undefined) return found
-      const allow = METHODS.filter(other => answering(other, level, request) !== undefined).join(', ')
-      if (allow === '') checkOne(known, request)
-      if (method === 'GET' && level === 'object') checkListing(request)
+      const allow = METHODS.filter(other => matching(other, level, request) !== undefined).join(', ')
+      if (allow === '') refuseConflictingSubresources(known, request)
+      if (method === 'GET' && level === 'object') refuseListingOfKey(request)
       throw new Fault('MethodNotAllowed', { Method: method, ResourceType: level.toUpperCase(), allow })
     },
   }
 }
 
 /** A part without its number or upload id must not be stored as an object. */
-function checkPart(request: DecodedRequest): void {
+function refuseIncompletePart(request: DecodedRequest): void {
   const [number, upload] = [request.query('partNumber'), request.query('uploadId')]
   if ((number === undefined) === (upload === undefined)) return
   const reason = number === undefined ? 'uploadId requires partNumber' : 'partNumber requires uploadId'
   throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', reason })
 }
 
-/** No operation has two sub-resources, and guessing which one was meant could do harm. */
-function checkOne(known: ReadonlySet<string>, request: DecodedRequest): void {
-  const names = [...request.queryNames].filter(name => known.has(name) && !PLAIN.has(name))
+/** No operation has two sub-resources, and choosing one of them could run the wrong operation. */
+function refuseConflictingSubresources(known: ReadonlySet<string>, request: DecodedRequest): void {
+  const names = [...request.queryNames].filter(name => known.has(name) && !SHARED_PARAMETERS.has(name))
   if (names.length < 2) return
   const reason = `Conflicting query string parameters: ${names.join(', ')}`
   throw new Fault('InvalidArgument', { ArgumentName: 'ResourceType', ArgumentValue: names[0], reason })
 }
 
 /** Listings concern buckets; for a key S3 responds with these texts. */
-function checkListing(request: DecodedRequest): void {
+function refuseListingOfKey(request: DecodedRequest): void {
   const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
   if (request.query('uploads') !== undefined)
     throw refused('Key is not expected for the GET method ?uploads subresource')
@@ -148,11 +149,12 @@ function sameNeeds(a: Operation, b: Operation): boolean {
   return [...needsOf(a)].sort().join() === [...needsOf(b)].sort().join()
 }
 
-/** A sub-resource that the operation does not require belongs to another one: never fall back to a plain GET or PUT. */
-function leavesOut({ names }: Row, known: ReadonlySet<string>, request: DecodedRequest): boolean {
-  for (const name of request.queryNames) if (known.has(name) && !names.has(name) && !PLAIN.has(name)) return true
+/** A sub-resource of another operation must not be ignored, or the request would run as a plain GET or PUT. */
+function hasOtherSubresource({ names }: Row, known: ReadonlySet<string>, request: DecodedRequest): boolean {
+  for (const name of request.queryNames)
+    if (known.has(name) && !names.has(name) && !SHARED_PARAMETERS.has(name)) return true
   return false
 }
 
 /** Parameters that select one operation and are ordinary input of another. */
-const PLAIN: ReadonlySet<string> = new Set(['partNumber', 'list-type', 'versionId'])
+const SHARED_PARAMETERS: ReadonlySet<string> = new Set(['partNumber', 'list-type', 'versionId'])

@@ -102,6 +102,6 @@ export function checkMoment(given: Date | string | number): void {
   const isDate = Object.prototype.toString.call(given) === '[object Date]'
   const isMoment = isDate || typeof given === 'string' || typeof given === 'number'
   if (!isMoment || Number.isNaN(new Date(given).getTime())) {
-    throw new TypeError(`moment must be a date, a text that is one, or milliseconds: ${String(given)}`)
+    throw new TypeError(`moment must be a Date, a date string or milliseconds: ${String(given)}`)
   }
 }

@@ -79,7 +79,7 @@ export class FaultList {
   /** Whether the current request must find the disk full. */
   readonly isDiskFull = (): boolean => this.#onFullDisk.getStore() === true
 
-  readonly interfere: FaultInjector = (request, incoming, respond) => {
+  readonly faultInjector: FaultInjector = (request, incoming, respond) => {
     for (const injected of this.#injected) {
       if (injected.takes(request)) return this.#apply(injected.rule.fault, incoming, respond)
     }

@@ -102,7 +102,7 @@ const backgroundOf = (parts: ServerParts, logger: Logger): Maintenance => {
 async function haveLockable(store: Store, name: string, objectLock = false): Promise<void> {
   await ensureBucket(store, name, objectLock)
   if (!objectLock || (await store.buckets.get(name)).lockEnabled) return
-  throw new Error(`bucket ${name} is there already, without object lock`)
+  throw new Error(`bucket ${name} already exists without object lock`)
 }
 
 async function open(setting: Setting): Promise<Open> {
@@ -125,7 +125,7 @@ async function open(setting: Setting): Promise<Open> {
       baseHosts,
       website: { hosts: baseHosts.map(name => `website.${name}`), onBucketHost: true },
       clientTimes: () => moved.clientTimes(),
-      interfere: faultList.interfere,
+      faultInjector: faultList.faultInjector,
       logger,
     })
     return { parts, pipeline, maintenance: backgroundOf(parts, logger) }
@@ -197,7 +197,7 @@ export class Holdfast implements AsyncDisposable {
   reset(): Promise<void> {
     return this.#inTurn(async () => {
       const { place, options } = this.#setting
-      if (!place.mayBeEmptied) throw new Error(`${options.folder} is not emptied: there was something in it before`)
+      if (!place.mayBeEmptied) throw new Error(`${options.folder} is not emptied: it was not empty at the start`)
       this.faults.clear()
       this.#requests.hold()
       try {

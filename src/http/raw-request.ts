@@ -56,7 +56,7 @@ export function checkFraming(request: RawRequest): void {
       ? lengths.length <= 1
       : lengths.length === 0 && encodings.length === 1 && encodings[0]!.trim().toLowerCase() === 'chunked'
   if (isClear) return
-  throw new Fault('BadRequest', { close: true, reason: 'The request does not say clearly where its body ends.' })
+  throw new Fault('BadRequest', { close: true, reason: 'The length of the request body is ambiguous.' })
 }
 
 /** An empty `Expect` counts as absent. `100-continue` is the only expectation defined; any other is refused. */

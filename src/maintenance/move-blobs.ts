@@ -123,7 +123,7 @@ export class BlobMover implements MaintenanceStep {
 
   /**
    * Throws unless this process may still remove copies. Names of solo blobs are the same in both places: a process that
-   * was suspended while another went on, or while the move was turned round, could remove the only copy. Committing the
+   * was suspended while another went on, or while the move was reversed, could remove the only copy. Committing the
    * record as it is fails for a process that was expelled.
    */
   async #confirmMove(): Promise<void> {
@@ -131,7 +131,7 @@ export class BlobMover implements MaintenanceStep {
     for (;;) {
       const read = await readBlobsMove(meta)
       if (read?.move.state !== 'moving' || !isSameMove(read.move, this.#move!)) {
-        throw new Error('the move of the blobs has ended or was turned round meanwhile')
+        throw new Error('the move of the blobs was completed or reversed by another process')
       }
       if (await writeBlobsMove(meta, read.entry, read.move)) return
     }

@@ -27,11 +27,11 @@ import { checkIntegrityHeaders } from './integrity.ts'
 import { readXml, wholeBody } from './whole-body.ts'
 
 /** Grantees of the current ACL stay valid, so that an ACL can be sent back as it was read. */
-const directoryOf = (accounts: AccountLookup, standing: readonly Grant[] = []): GranteeDirectory => ({
+const directoryOf = (accounts: AccountLookup, current: readonly Grant[] = []): GranteeDirectory => ({
   isCanonicalId: id =>
     accounts.byCanonicalId(id) !== undefined ||
     id === ANONYMOUS_CANONICAL_ID ||
-    standing.some(({ group, grantee }) => !group && grantee === id),
+    current.some(({ group, grantee }) => !group && grantee === id),
   canonicalIdsOf: email => accounts.byEmail(email).map(({ canonicalId }) => canonicalId),
 })
 
@@ -45,7 +45,7 @@ function aclHeaders({ request }: OperationContext) {
 }
 
 /** R56. The ACL that the headers of a creating request ask for; undefined when they ask for none. */
-export function listFromHeaders(
+export function grantsFromHeaders(
   ctx: OperationContext,
   allowed: readonly Canned[],
   owners: Owners,
@@ -76,7 +76,7 @@ export function checkAclHeaders(ctx: OperationContext, allowed: readonly Canned[
 }
 
 /** R102, R103, G10. The ACL that a request sets: by canned name, by grant headers or by document. */
-export async function requestedList(
+export async function requestedGrants(
   ctx: OperationContext,
   allowed: readonly Canned[],
   listed: AclRequestResult,

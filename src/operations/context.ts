@@ -34,12 +34,12 @@ export interface DialectBehavior {
   readonly recreateOwnBucket: boolean
   /** D2. If-Match on a write without a current object fails with `NoSuchKey` instead of `PreconditionFailed`. */
   readonly missingMatchIsNoSuchKey: boolean
-  /** R103, D26. For some documents the signed hash of the body is proof enough: some clients send no other. */
+  /** R103, D26. For some documents a signed hash of the body suffices, since some clients send nothing else. */
   readonly signedHashProves: boolean
   /** D28. Every response about a bucket names its region; otherwise only that of HeadBucket does. */
   readonly regionOnAnswers: boolean
-  /** R112. The fault for a checksum of another algorithm than declared. */
-  readonly otherChecksum: 'InvalidRequest' | 'BadDigest'
+  /** R112. The fault for a checksum whose algorithm is not the declared one. */
+  readonly checksumMismatch: 'InvalidRequest' | 'BadDigest'
   /** D14, D16, D21. How strictly an ACL document is read. */
   readonly acl: AclDocumentForm
   /** URIs of the grantee groups. */
@@ -52,7 +52,7 @@ export interface DialectBehavior {
   readonly encryptionNames: EncryptionNames
   /** D1. A failed If-None-Match on completion is `304 Not Modified` instead of a failed precondition. */
   readonly completeNotModified: boolean
-  /** D5. The fault for a checksum type that is first named, or changed, on completion. */
+  /** D5. The fault for a checksum type that is set or changed only on completion. */
   readonly lateChecksumType: 'BadDigest' | 'InvalidRequest'
   /** D6. The fault for a source too large for one copy. */
   readonly copyTooLarge: 'EntityTooLarge' | 'InvalidRequest'
@@ -61,7 +61,7 @@ export interface DialectBehavior {
   /** D15. Repeating a completion returns the first response; otherwise `NoSuchUpload`. */
   readonly repeatsCompletion: boolean
   /** D19. The fault for an expected owner that is not an account id. */
-  readonly noAccountId: 'AccessDenied' | 'InvalidBucketOwnerAWSAccountID'
+  readonly invalidAccountId: 'AccessDenied' | 'InvalidBucketOwnerAWSAccountID'
   /** D25. A write while versioning is suspended returns the version id `null`; otherwise none. */
   readonly namesNullVersion: boolean
   /** D22. Completing an upload with checksums requires the customer key it was created with. */
@@ -69,13 +69,13 @@ export interface DialectBehavior {
 }
 
 interface LockBehavior {
-  /** D7. The bucket has no object lock. */
-  readonly bucketWithout: 'ObjectLockConfigurationNotFoundError' | 'InvalidRequest'
-  /** D8. The document is not a legal hold. */
+  /** D7. The fault when the bucket has no object lock. */
+  readonly withoutObjectLock: 'ObjectLockConfigurationNotFoundError' | 'InvalidRequest'
+  /** D8. The fault for a document that is not a legal hold. */
   readonly badHold: 'InvalidRequest' | 'MalformedXML'
-  /** D9. A hold is sent both in a header and in the document, and they must agree. */
+  /** D9. A hold is sent both in a header and in the document, and the two must agree. */
   readonly holdInHeader: boolean
-  /** R108. A legal hold without a key. */
+  /** R108. The fault for a legal hold on a bucket. */
   readonly holdWithoutKey: 'InvalidRequest' | 'MethodNotAllowed'
 }
 

@@ -30,7 +30,7 @@ export const sentChecksums = (request: RequestView): readonly (readonly [name: s
   request.headersUnder(CHECKSUM_PREFIX).filter(([name]) => !NOT_VALUES.has(name))
 
 interface IntegrityChecks extends BodyInspector {
-  /** The client sent something that proves the body. */
+  /** The client sent a digest or checksum of the body. */
   readonly proven: boolean
 }
 
@@ -41,7 +41,7 @@ interface DeclaredChecksums {
   readonly trailer: string | undefined
   readonly algorithm: ChecksumAlgorithm | undefined
   /** The declared algorithm differs from that of the checksum sent. */
-  readonly isOther: boolean
+  readonly isMismatch: boolean
 }
 
 function noChecksumSent(): Fault {
@@ -63,24 +63,24 @@ function declaredChecksums(request: RequestView, { declaredTrailers: trailers }:
   const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(CHECKSUM_PREFIX.length))
   const algorithm = expected?.algorithm ?? late
   if (another !== undefined || (late !== undefined && late !== algorithm)) throw moreThanOneChecksum()
-  return { md5: wanted, expected, trailer, algorithm, isOther: declared !== undefined && declared !== algorithm }
+  return { md5: wanted, expected, trailer, algorithm, isMismatch: declared !== undefined && declared !== algorithm }
 }
 
-/** R112. Also requires that a declared checksum is sent. */
+/** R112. A declared checksum must be sent, by the declared algorithm. */
 export function checkIntegrityHeaders({
   request,
   body,
   behavior,
 }: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
-  if (!declaredChecksums(request, body).isOther) return
-  if (behavior.otherChecksum === 'InvalidRequest') throw noChecksumSent()
-  const reason = `The checksum is of another algorithm than ${headerName('sdk-checksum-algorithm')} declares.`
+  if (!declaredChecksums(request, body).isMismatch) return
+  if (behavior.checksumMismatch === 'InvalidRequest') throw noChecksumSent()
+  const reason = `The checksum does not use the algorithm that ${headerName('sdk-checksum-algorithm')} declares.`
   throw new Fault('BadDigest', { reason })
 }
 
-/** For a part S3 uses the algorithm chosen at creation and ignores the announcement. */
+/** For a part, S3 uses the algorithm chosen at creation and ignores the one declared in the request. */
 export function checkPartIntegrityHeaders(ctx: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
-  if (ctx.behavior.otherChecksum === 'InvalidRequest') checkIntegrityHeaders(ctx)
+  if (ctx.behavior.checksumMismatch === 'InvalidRequest') checkIntegrityHeaders(ctx)
   else declaredChecksums(ctx.request, ctx.body)
 }
 
@@ -90,10 +90,10 @@ export function requirePartChecksum(
   of: UploadChecksum,
 ): void {
   if (of.type !== 'COMPOSITE' || declaredChecksums(request, body).algorithm !== undefined) return
-  throw otherThanDeclared(of.algorithm, 'null')
+  throw algorithmMismatch(of.algorithm, 'null')
 }
 
-function otherThanDeclared(declared: ChecksumAlgorithm, sent: string): Fault {
+function algorithmMismatch(declared: ChecksumAlgorithm, sent: string): Fault {
   const want = declared.toLowerCase()
   const reason = `Checksum Type mismatch occurred, expected checksum Type: ${want}, actual checksum Type: ${sent}`
   return new Fault('InvalidRequest', { reason })
@@ -110,7 +110,7 @@ export function integrityChecks(
 ): IntegrityChecks {
   const { md5: wantedMd5, expected, trailer, algorithm: sent } = declaredChecksums(request, body)
   if (declared !== undefined && sent !== undefined && sent !== declared) {
-    throw otherThanDeclared(declared, sent.toLowerCase())
+    throw algorithmMismatch(declared, sent.toLowerCase())
   }
   const algorithm = sent ?? declared
   const sum = algorithm === undefined ? undefined : bodyChecksum(algorithm)
@@ -133,17 +133,17 @@ export function integrityChecks(
 }
 
 const UNREAD_BYTES_MAX = 2 ** 20
-const NOTHING = createHash('md5').digest()
+const EMPTY_MD5 = createHash('md5').digest()
 
 /** R104, for a request without a body. */
 export function checkEmptyBody(request: RequestView): void {
   const contentMd5 = request.header('content-md5')
-  if (contentMd5 !== undefined) checkContentMd5(decodeContentMd5(contentMd5), NOTHING)
+  if (contentMd5 !== undefined) checkContentMd5(decodeContentMd5(contentMd5), EMPTY_MD5)
 }
 
 /**
- * Reads an otherwise unread body if a mismatch could show. Most requests have none, and the body of a read is not worth
- * it.
+ * Reads a body that the operation ignores, where its hash or Content-MD5 could turn out wrong. Most such requests have
+ * no body; the body of a GET or HEAD is not read.
  */
 export function checkUnreadBody(
   { match: { method } }: Operation,
@@ -151,14 +151,14 @@ export function checkUnreadBody(
   body: IncomingBody,
 ): Promise<void> | undefined {
   if (method === 'PUT' || method === 'POST') return undefined
-  const isQuestion = method !== 'DELETE'
-  if (isQuestion && (body.length ?? 0) > 0) return undefined
-  const contentMd5 = isQuestion ? undefined : request.header('content-md5')
-  if (contentMd5 === undefined) return body.mayDiffer ? passOver(body, undefined) : undefined
-  return passOver(body, decodeContentMd5(contentMd5))
+  const isRead = method !== 'DELETE'
+  if (isRead && (body.length ?? 0) > 0) return undefined
+  const contentMd5 = isRead ? undefined : request.header('content-md5')
+  if (contentMd5 === undefined) return body.mayDiffer ? drainBody(body, undefined) : undefined
+  return drainBody(body, decodeContentMd5(contentMd5))
 }
 
-async function passOver({ stream, length }: IncomingBody, sent: Buffer | undefined): Promise<void> {
+async function drainBody({ stream, length }: IncomingBody, sent: Buffer | undefined): Promise<void> {
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: UNREAD_BYTES_MAX })
   if ((length ?? 0) > UNREAD_BYTES_MAX) throw tooLong
   const md5 = createHash('md5')

@@ -60,20 +60,20 @@ interface Declaration<I extends Inputs> {
   readonly withoutBucket?: boolean
   /** Anonymous callers need a policy for this; ACLs do not grant it. */
   readonly anonymousNeedsPolicy?: boolean
-  /** Its specification has one general fault for invalid requests; a dialect may map others to it. */
+  /** D18. Its specification lists one code for invalid requests; a dialect may map other codes to that one. */
   readonly foldsFaults?: boolean
-  /** It concerns the upload named in the query, whose initiator has permissions of its own (R99). */
+  /** It acts on the upload named in the query, whose initiator has implicit permissions (R99). */
   readonly ofUpload?: boolean
   /**
-   * Condition keys whose values are in the body: authorization assumes them favourable, and `run` checks again once the
-   * body is read.
+   * Condition keys whose values are in the body: authorization first assumes that they allow the request, and `run`
+   * authorizes again once the body is read.
    */
   readonly deferredKeys?: readonly string[]
   /** Its request is a form, whose fields replace headers and name the key. */
   readonly takesForm?: boolean
   /** It writes data: true if its success creates an object, false if only a part of one. */
   readonly createsObject?: boolean
-  /** Conditional headers that it evaluates: operations without them refuse these headers instead of ignoring them. */
+  /** Conditional headers that it evaluates. Other operations refuse these headers instead of ignoring them. */
   readonly evaluates?: readonly string[]
   readonly run: (ctx: OperationContext, input: Input<I>) => MaybePromise<OperationResponse>
 }
@@ -215,6 +215,6 @@ export function checkExpectedOwner(
   { accounts, behavior }: Pick<OperationContext, 'accounts' | 'behavior'>,
 ): void {
   if (expected === undefined) return
-  if (!ACCOUNT_ID.test(expected)) throw new Fault(behavior.noAccountId)
+  if (!ACCOUNT_ID.test(expected)) throw new Fault(behavior.invalidAccountId)
   if (accounts.byCanonicalId(owner)?.accountId !== expected) throw new Fault('AccessDenied')
 }

@@ -53,7 +53,7 @@ export async function enterBlobsMove(meta: Meta, places: BlobsPlaces, isAlone: b
     return
   }
   if (move !== undefined && isOf(move, from, to)) return
-  // Both places are read whatever the direction, so that a move can be turned round.
+  // Both places are read whatever the direction, so that a move can be reversed.
   if (move?.state === 'moving' && !isOf(move, to, from)) throw new BadConfig(movingText(move))
   if (!isAlone) throw new BadConfig('a move of blobs begins with one gateway: stop the others first')
   const begun: BlobsMove = { state: 'moving', from, to, blobs: 0, bytes: 0, damaged: 0 }

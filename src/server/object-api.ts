@@ -11,7 +11,7 @@ import { OPERATIONS } from '../operations/index.ts'
 import { AuthorizationStale } from '../store/commit/authorized-view.ts'
 import type { IdentityCache } from '../store/identity/identity-cache.ts'
 import { ImmediateOpen } from '../store/objects/immediate-open.ts'
-import { CurrentFacts, requestStarts } from '../store/request-session.ts'
+import { CurrentFacts, requestReads } from '../store/request-session.ts'
 import type { Store } from '../store/store.ts'
 import { ExchangeRecorder, type RecorderSinks } from '../telemetry/exchange-recorder.ts'
 import { isFatal, type Logger } from './log.ts'
@@ -34,7 +34,7 @@ export interface ServingParts {
   /** D24. */
   readonly tlsForCustomerKeys?: boolean
   readonly clientTimes?: () => readonly number[]
-  readonly interfere?: FaultInjector
+  readonly faultInjector?: FaultInjector
   readonly console?: ConsoleOrigins | undefined
   readonly logger: Logger
   /** Further recorders of requests. */
@@ -44,7 +44,7 @@ export interface ServingParts {
 export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate' | 'sinks'>): Pipeline {
   const { store, directory, clock, region, baseHosts, website, logger } = serving
   return new Pipeline({
-    begin: requestStarts(store, directory),
+    begin: requestReads(store, directory),
     facts: new CurrentFacts(store),
     immediate: store.context.meta.remote === undefined ? new ImmediateOpen(store.context, directory) : undefined,
     isStale: error => error instanceof AuthorizationStale,
@@ -58,7 +58,7 @@ export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate'
     website,
     tlsForCustomerKeys: serving.tlsForCustomerKeys ?? false,
     clientTimes: serving.clientTimes,
-    faultInjector: serving.interfere,
+    faultInjector: serving.faultInjector,
     console: serving.console,
     onError: (error, requestId) => {
       logger.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })

@@ -56,7 +56,7 @@ async function initiatorOf(
   }
 }
 
-/** Facts as of the moment they are asked for; nothing done afterwards depends on them. */
+/** Facts as they are now; no later commit checks that they still hold. */
 export class CurrentFacts {
   readonly #store: Store
 
@@ -81,7 +81,7 @@ export class CurrentFacts {
   }
 }
 
-/** Facts of one request, read once. The view that the request acts through expects to find them again. */
+/** Facts of one request, each read once. The view that the request acts through verifies that they still hold. */
 class SessionFacts {
   readonly #store: Store
   readonly #reads: RepeatableReads
@@ -182,8 +182,8 @@ export function actorOf(caller: Caller, request: string): Actor {
   return { account, accessKey, request }
 }
 
-/** A request before its caller is known. */
-class RequestStart {
+/** The reads of one request, from before its caller is known. */
+class RequestReads {
   readonly #store: Store
   readonly #cache: RecordCache
   readonly #directory: IdentityCache
@@ -224,15 +224,15 @@ class RequestStart {
   }
 }
 
-/** Begins each request on a store; they share a cache of the records that authorization reads. */
-export function requestStarts(
+/** Begins the reads of each request on a store. Requests share a cache of the records that authorization reads. */
+export function requestReads(
   store: Store,
   directory: IdentityCache,
-): (target: Omit<RequestTarget, 'onlyReads'>, onlyReads: boolean) => MaybePromise<RequestStart> {
+): (target: Omit<RequestTarget, 'onlyReads'>, onlyReads: boolean) => MaybePromise<RequestReads> {
   const { remote } = store.context.meta
   const cache = remote === undefined ? new RecordCache() : new RecordCache(REMOTE_LIMITS)
   return (target, onlyReads) => {
-    const start = new RequestStart(store, cache, directory, onlyReads)
+    const start = new RequestReads(store, cache, directory, onlyReads)
     return remote === undefined ? start : start.readAhead(remote, { ...target, onlyReads })
   }
 }

@@ -9,7 +9,7 @@ import type { RequestState } from '../edge/request-state.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { NO_ATTRIBUTES } from '../model/version.ts'
 import { logTarget } from '../operations/documents/logging.ts'
-import { sealingFor } from '../operations/object/encryption.ts'
+import { effectiveEncryption } from '../operations/object/encryption.ts'
 import { expandCanned } from '../rules/access/acl.ts'
 import type { Store } from '../store/store.ts'
 import { accessRecord } from './access-record.ts'
@@ -77,7 +77,7 @@ export class AccessLog {
     const { clock, random } = store.context
     const time = new Date(clock.now()).toISOString().slice(0, 19).replace(/[T:]/g, '-')
     const unique = random.bytes(UNIQUE_BYTES).toString('hex').toUpperCase()
-    const encryption = await sealingFor({ bucket, store }, undefined)
+    const encryption = await effectiveEncryption({ bucket, store }, undefined)
     await store.objects.put({
       bucket: bucket.name,
       key: `${prefix}${time}-${unique}`,

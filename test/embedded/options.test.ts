@@ -137,7 +137,7 @@ test('a bucket that is there without object lock is not taken for one with it', 
     await using({ folder, buckets: ['plain'] }, async () => {})
     await refused(
       { folder, buckets: [{ name: 'plain', objectLock: true }] },
-      /plain is there already, without object lock/,
+      /plain already exists without object lock/,
     )
     await using({ folder, buckets: ['plain', { name: 'locked', objectLock: true }] }, async () => {})
     await using({ folder, buckets: [{ name: 'locked', objectLock: true }] }, async () => {})

@@ -62,7 +62,7 @@ for (const { name, run } of ENGINES) {
       assert.equal(await faultOf(alice.objects.setRetention(which, undefined)), 'AccessDenied')
       const retention = { mode: 'governance', until: clock.now() + 1000 } as const
       await bob.objects.setRetention(which, retention, { bypass: true })
-      await bob.objects.remove({ ...which, owner: OWNER, allowance: { bypass: true } })
+      await bob.objects.remove({ ...which, owner: OWNER, rights: { bypass: true } })
       await alice.buckets.remove('bucket')
       assert.deepEqual(await told(store), [
         ['configuration', '', 'alice'],

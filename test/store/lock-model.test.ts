@@ -97,7 +97,7 @@ class StoreStage implements Stage {
   }
 
   remove({ key, id }: Seen, bypass: boolean): Promise<string> {
-    const request = { bucket: BUCKET, key, versionId: id, owner: OWNER, allowance: { bypass } }
+    const request = { bucket: BUCKET, key, versionId: id, owner: OWNER, rights: { bypass } }
     return told(this.store.objects.remove(request))
   }
 

@@ -89,7 +89,7 @@ async function lockOrDelete(round: Round, lock: () => Promise<unknown>, bypass =
     })
   await turns(below(random, 12))
   const wasLocked = locked
-  const request = { ...at, versionId: id, owner: OWNER, allowance: { bypass } }
+  const request = { ...at, versionId: id, owner: OWNER, rights: { bypass } }
   const [lockVerdict, removeVerdict] = await Promise.all([verdict(locking), verdict(store.objects.remove(request))])
   if (wasLocked) assert.equal(removeVerdict, 'AccessDenied', 'the lock was acknowledged before the delete began')
   if (removeVerdict === 'ok') {

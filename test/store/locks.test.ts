@@ -31,7 +31,7 @@ async function lockedVersion(store: Store, lock: Partial<Lock>): Promise<string>
 }
 
 const removeWith = (store: Store, versionId: string, bypass: boolean) =>
-  store.objects.remove({ ...at, versionId, owner: OWNER, allowance: { bypass } })
+  store.objects.remove({ ...at, versionId, owner: OWNER, rights: { bypass } })
 
 for (const { name, run } of ENGINES) {
   test(`${name}: P1, P4, P5, P6, P13, P22: a held version stays as it is, whatever is done over it`, () =>

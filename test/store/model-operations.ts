@@ -96,7 +96,7 @@ async function removeObject(run: Run): Promise<void> {
   const when = versionId === undefined ? precondition(run, bucket, key) : {}
   const [bypass, keepHeld] = [run.chance(0.3), run.chance(0.3)]
   run.note(`remove ${bucket}/${key}@${versionId} bypass ${bypass} keepHeld ${keepHeld}`)
-  const request = { bucket, key, versionId, owner: OWNER, allowance: { bypass }, keepHeld, ...conditionPart(when) }
+  const request = { bucket, key, versionId, owner: OWNER, rights: { bypass }, keepHeld, ...conditionPart(when) }
   const done = await run.both(
     () => run.store.objects.remove(request),
     () => run.model.remove(bucket, key, { versionId, bypass, keepHeld, precondition: when }),

@@ -243,7 +243,7 @@ function whenMissing(target: Blobs, call: () => void | Promise<void>): void {
 test('a mover that was suspended while another completed the move removes no copy', async () => {
   const { target, mover, complete, check } = await suspendedMove()
   whenMissing(target, complete)
-  await assert.rejects(runUntilIdle(mover), /has ended or was turned round/)
+  await assert.rejects(runUntilIdle(mover), /was completed or reversed/)
   await check()
 })
 
@@ -263,7 +263,7 @@ test('a mover that was suspended just before it writes a copy leaves the one tha
   await check()
 })
 
-test('a mover that was suspended while the move was turned round removes no copy', async () => {
+test('a mover that was suspended while the move was reversed removes no copy', async () => {
   const ground = await freshGround()
   const before = await start(ground, { to: OLD })
   const kept = await fill(before)

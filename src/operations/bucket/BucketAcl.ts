@@ -1,5 +1,5 @@
 import { BUCKET_CANNED, effectiveAcl } from '../../rules/access/acl.ts'
-import { listDocument, requestedList } from '../acl.ts'
+import { listDocument, requestedGrants } from '../acl.ts'
 import { operation, requires } from '../operation.ts'
 
 export const GetBucketAcl = operation({
@@ -22,7 +22,7 @@ export const PutBucketAcl = operation({
   async run(ctx) {
     const { name, owner } = ctx.bucket
     const standing = { owner, bucketOwner: owner, grants: ctx.bucket.grants }
-    const grants = await requestedList(ctx, BUCKET_CANNED, standing)
+    const grants = await requestedGrants(ctx, BUCKET_CANNED, standing)
     await ctx.store.buckets.configure(name, () => ({ grants }))
     return {}
   },

@@ -13,7 +13,7 @@ import { OWNERSHIPS } from '../../rules/documents/settings.ts'
 import { documentText } from '../../rules/documents/tree.ts'
 import { isRegionName } from '../../rules/naming.ts'
 import { readTagSet, tagDocument } from '../../rules/tags.ts'
-import { checkListFitsOwnership, listFromHeaders } from '../acl.ts'
+import { checkListFitsOwnership, grantsFromHeaders } from '../acl.ts'
 import type { OperationContext, RequestView } from '../context.ts'
 import { invalidArgument, maybe, operation, type RequiredPermission } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
@@ -92,7 +92,7 @@ export const CreateBucket = operation({
     if (ctx.caller.kind === 'anonymous') throw new Fault('AccessDenied')
     const name = ctx.target.bucket
     const owner = ctx.callerId
-    const grants = listFromHeaders(ctx, BUCKET_CANNED, { owner, bucketOwner: owner })
+    const grants = grantsFromHeaders(ctx, BUCKET_CANNED, { owner, bucketOwner: owner })
     const { conditions, tags } = await configurationOf(ctx)
     await ctx.authorizeDeferred(conditions)
     const list = grants ?? expandCanned('private', { owner, bucketOwner: owner })

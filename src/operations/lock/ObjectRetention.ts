@@ -16,7 +16,7 @@ import { readXml, wholeBody } from '../whole-body.ts'
 /** D7, R113. Checked before anything about the object: without object lock on the bucket the key does not matter. */
 export function needLocks({ bucket, behavior }: OperationContext): void {
   if (bucket.lockEnabled) return
-  const code = behavior.locks.bucketWithout
+  const code = behavior.locks.withoutObjectLock
   if (code === 'InvalidRequest') throw new Fault(code, { reason: 'Bucket is missing Object Lock Configuration' })
   throw new Fault(code, { BucketName: bucket.name })
 }

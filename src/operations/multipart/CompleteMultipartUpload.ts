@@ -23,7 +23,7 @@ import { sentChecksums } from '../integrity.ts'
 import { newVersionHeaders } from '../object/attributes.ts'
 import {
   type CustomerKey,
-  checkSameSealing,
+  checkSameEncryption,
   checkUploadKey,
   contextHeader,
   customerKey,
@@ -162,7 +162,7 @@ async function complete(
   const { precondition } = input
   const upload = await ctx.store.uploads.find(name)
   checkUploadKey(upload, input.customerKey, ctx.behavior.completionNeedsKey && upload.checksum !== undefined)
-  checkSameSealing(upload, ctx.request)
+  checkSameEncryption(upload, ctx.request)
   checkType(ctx, upload, input.type)
   // The commit decides, but a precondition that already fails takes precedence over faults of the list.
   await ctx.store.objects.checkEarly(ctx.target, precondition)

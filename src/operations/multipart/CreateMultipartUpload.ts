@@ -6,10 +6,10 @@ import {
   checkLock,
   newObjectInputs,
   newObjectPermissions,
-  ownership,
+  ownerAndGrants,
   tagSet,
 } from '../object/attributes.ts'
-import { contextHeader, encryptionHeaders, sealingFor } from '../object/encryption.ts'
+import { contextHeader, effectiveEncryption, encryptionHeaders } from '../object/encryption.ts'
 import { operation } from '../operation.ts'
 import { directive, refuseBody } from './uploads.ts'
 
@@ -30,12 +30,12 @@ export const CreateMultipartUpload = operation({
     // There is no source here: the directive is validated and otherwise ignored.
     directive: directive('metadata-directive', 'InvalidRequest'),
   },
-  async run(ctx, { sealing, lock, checksum, directive: _, ...attributes }) {
+  async run(ctx, { requestedEncryption, lock, checksum, directive: _, ...attributes }) {
     await refuseBody(ctx)
     // R64. Owner and ACL are those of the future object.
-    const { owner, grants } = ownership(ctx)
+    const { owner, grants } = ownerAndGrants(ctx)
     checkLock(ctx, lock)
-    const encryption = await sealingFor(ctx, sealing, 'InvalidRequest')
+    const encryption = await effectiveEncryption(ctx, requestedEncryption, 'InvalidRequest')
     const { bucket, key } = ctx.target
     const upload = await ctx.store.uploads.create({
       bucket,

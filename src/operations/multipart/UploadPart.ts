@@ -2,7 +2,7 @@ import { quotedEtag } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { Header } from '../context.ts'
 import { checkPartIntegrityHeaders, integrityChecks, requirePartChecksum } from '../integrity.ts'
-import { checkSameSealing, checkUploadKey, customerKey, encryptionHeaders } from '../object/encryption.ts'
+import { checkSameEncryption, checkUploadKey, customerKey, encryptionHeaders } from '../object/encryption.ts'
 import { bodyLength, refuseMissingSource } from '../object/PutObject.ts'
 import { operation, requires } from '../operation.ts'
 import { checksumHeader, declaredChecksum, requiredPartNumber, uploadId, uploadName } from './uploads.ts'
@@ -21,7 +21,7 @@ export const UploadPart = operation({
     checkPartIntegrityHeaders(ctx)
     const upload = await ctx.store.uploads.find(name)
     checkUploadKey(upload, input.customerKey, true)
-    checkSameSealing(upload, ctx.request)
+    checkSameEncryption(upload, ctx.request)
     const declared = declaredChecksum(upload)
     if (declared !== undefined) requirePartChecksum(ctx, declared)
     const checks = integrityChecks(ctx.request, ctx.body, declared?.algorithm)

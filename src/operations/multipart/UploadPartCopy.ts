@@ -14,7 +14,7 @@ import {
   sourcePermissions,
 } from '../object/copy-source.ts'
 import {
-  checkSameSealing,
+  checkSameEncryption,
   checkUploadKey,
   customerKey,
   encryptionHeaders,
@@ -45,7 +45,7 @@ export const UploadPartCopy = operation({
     const name = uploadName(ctx, input.uploadId)
     const upload = await ctx.store.uploads.find(name)
     checkUploadKey(upload, own, true)
-    checkSameSealing(upload, ctx.request)
+    checkSameEncryption(upload, ctx.request)
     let read: Version | undefined
     const part = await readingSource(() =>
       ctx.store.uploads.copyPart({

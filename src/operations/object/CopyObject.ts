@@ -8,7 +8,14 @@ import { encryptionInfo } from '../../store/keys/content-keys.ts'
 import type { OperationContext } from '../context.ts'
 import { directive, refuseBody, writeChecksum } from '../multipart/uploads.ts'
 import { maybe, operation, writePrecondition } from '../operation.ts'
-import { checkLock, newObjectInputs, newObjectPermissions, newVersionHeaders, ownership, tagSet } from './attributes.ts'
+import {
+  checkLock,
+  newObjectInputs,
+  newObjectPermissions,
+  newVersionHeaders,
+  ownerAndGrants,
+  tagSet,
+} from './attributes.ts'
 import {
   checkSource,
   checkSourceSize,
@@ -19,7 +26,7 @@ import {
   sourceHeaders,
   sourcePermissions,
 } from './copy-source.ts'
-import { contextHeader, encryptionHeaders, sealingFor, sourceCustomerKey } from './encryption.ts'
+import { contextHeader, effectiveEncryption, encryptionHeaders, sourceCustomerKey } from './encryption.ts'
 
 const inputs = {
   ...newObjectInputs,
@@ -43,7 +50,7 @@ function checkNotInPlace(ctx: OperationContext, input: CopyInput): void {
     input.taggingDirective === 'REPLACE' ||
     ctx.request.header(':storage-class') !== undefined ||
     input.redirect !== undefined ||
-    input.sealing !== undefined ||
+    input.requestedEncryption !== undefined ||
     input.algorithm !== undefined
   if (!isSame || changes) return
   const reason =
@@ -83,11 +90,11 @@ export const CopyObject = operation({
     await refuseBody(ctx)
     const { source: from, sourceKey, lock } = input
     const sourceBucket = await enterSource(ctx, from)
-    const { owner, grants } = ownership(ctx, ctx.behavior.execReadEverywhere)
+    const { owner, grants } = ownerAndGrants(ctx, ctx.behavior.execReadEverywhere)
     checkLock(ctx, lock)
     checkNotInPlace(ctx, input)
     const attributes = attributesFor(ctx, input, grants)
-    const encryption = await sealingFor(ctx, input.sealing)
+    const encryption = await effectiveEncryption(ctx, input.requestedEncryption)
     const { bucket, key } = ctx.target
     const copied = await readingSource(() =>
       ctx.store.copies.copy({

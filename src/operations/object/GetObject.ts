@@ -15,9 +15,9 @@ import {
   versionId,
 } from '../operation.ts'
 import { checksumHeaders, describe, expirationHeaders, hasLifecycle, isLocked, lockHeaders } from './attributes.ts'
-import { customerKey, noSealing } from './encryption.ts'
+import { customerKey, noEncryption } from './encryption.ts'
 
-const NAMES = [
+const OVERRIDES = [
   'cache-control',
   'content-disposition',
   'content-encoding',
@@ -32,7 +32,7 @@ const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 const responseHeaders: Decoder<readonly Header[]> = {
   decode(request) {
     const headers: Header[] = []
-    for (const [name, parameter] of NAMES) {
+    for (const [name, parameter] of OVERRIDES) {
       const value = request.query(parameter)
       if (value === undefined) continue
       // CR or LF would inject a header.
@@ -106,14 +106,14 @@ function rangeRead(ctx: OperationContext, version: Version): ByteSelection {
 }
 
 /** The headers that describe an object, with the overrides of the request. */
-function described({ bucket }: OperationContext, version: Version, overrides: readonly Header[]): Header[] {
+function objectHeaders({ bucket }: OperationContext, version: Version, overrides: readonly Header[]): Header[] {
   const headers = describe(version, bucket.versioning !== 'off')
   if (overrides.length === 0) return headers
   const overridden = new Set(overrides.map(([name]) => name))
   return [...headers.filter(([name]) => !overridden.has(name)), ...overrides]
 }
 
-const OF_UNCHANGED = new Set(['etag', 'last-modified', 'cache-control', 'expires', ':version-id'])
+const NOT_MODIFIED_HEADERS = new Set(['etag', 'last-modified', 'cache-control', 'expires', ':version-id'])
 
 /** RFC 9110, 15.4.5: a 304 repeats the validators and caching headers. */
 function checkConditions(ctx: OperationContext, version: Version, overrides: readonly Header[]): void {
@@ -125,12 +125,16 @@ function checkConditions(ctx: OperationContext, version: Version, overrides: rea
     ifUnmodifiedSince: request.header('if-unmodified-since'),
   }
   if (checkRead(conditions, version) === 'wanted') return
-  const headers = described(ctx, version, overrides).filter(([name]) => OF_UNCHANGED.has(name))
+  const headers = objectHeaders(ctx, version, overrides).filter(([name]) => NOT_MODIFIED_HEADERS.has(name))
   throw new Fault('NotModified', {}, headers)
 }
 
-/** Headers that need permissions or the bucket's lifecycle rules. */
-async function lookedUp(ctx: OperationContext, version: Version, input: ReadInput): Promise<readonly Header[]> {
+/** Headers that depend on further permissions or on the bucket's lifecycle rules. */
+async function lockAndExpirationHeaders(
+  ctx: OperationContext,
+  version: Version,
+  input: ReadInput,
+): Promise<readonly Header[]> {
   const headers = isLocked(version) ? await lockHeaders(ctx, version) : []
   if (input.versionId === undefined && hasLifecycle(ctx)) {
     const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
@@ -146,7 +150,7 @@ export function planRead(ctx: OperationContext, handle: ObjectHandle, input: Rea
   if (input.partNumber !== undefined || isLocked(version) || hasLifecycle(ctx))
     return planWithLookups(ctx, handle, input)
   const range = rangeRead(ctx, version)
-  const headers = described(ctx, version, input.overrides)
+  const headers = objectHeaders(ctx, version, input.overrides)
   for (const header of range.headers) headers.push(header)
   return { status: range.status, start: range.start, end: range.end, headers }
 }
@@ -157,8 +161,8 @@ async function planWithLookups(ctx: OperationContext, handle: ObjectHandle, inpu
   const { partNumber: number, overrides } = input
   const { status, start, end, headers } =
     number === undefined ? rangeRead(ctx, version) : await partRead(ctx, handle, number)
-  const all = described(ctx, version, overrides)
-  if (isLocked(version) || hasLifecycle(ctx)) all.push(...(await lookedUp(ctx, version, input)))
+  const all = objectHeaders(ctx, version, overrides)
+  if (isLocked(version) || hasLifecycle(ctx)) all.push(...(await lockAndExpirationHeaders(ctx, version, input)))
   return { status, start, end, headers: [...all, ...headers] }
 }
 
@@ -177,7 +181,7 @@ export function bodyOf(
 }
 
 /** GetObject and HeadObject have the same input. */
-export const readInput = { versionId, partNumber, overrides: responseHeaders, key: customerKey, noSealing }
+export const readInput = { versionId, partNumber, overrides: responseHeaders, key: customerKey, noEncryption }
 
 export function checkOverrides(ctx: OperationContext, overrides: readonly Header[]): void {
   if (overrides.length > 0 && ctx.caller.kind === 'anonymous') {

@@ -8,7 +8,7 @@ import { withoutCount } from '../../rules/part-checksums.ts'
 import type { PartsPage } from '../../store/content/part-table.ts'
 import { asCount, type Decoder, invalidArgument, maybe, operation } from '../operation.ts'
 import { versionIdHeader } from './attributes.ts'
-import { customerKey, noSealing } from './encryption.ts'
+import { customerKey, noEncryption } from './encryption.ts'
 
 /** G13. The attributes that a client may select. */
 const ATTRIBUTES = ['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'] as const
@@ -95,7 +95,7 @@ export const GetObjectAttributes = operation({
   input: {
     wanted: wantedAttributes,
     key: customerKey,
-    noSealing,
+    noEncryption,
     limit: maybe.header(':max-parts', asCount),
     after: maybe.header(':part-number-marker', asCount),
   },

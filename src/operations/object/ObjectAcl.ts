@@ -1,6 +1,6 @@
 import { Fault } from '../../model/faults.ts'
 import { type Canned, effectiveAcl, OBJECT_CANNED } from '../../rules/access/acl.ts'
-import { checkAclHeaders, listDocument, requestedList } from '../acl.ts'
+import { checkAclHeaders, listDocument, requestedGrants } from '../acl.ts'
 import { operation, requiresForVersion } from '../operation.ts'
 import { versionIdHeader } from './attributes.ts'
 import { refuseDeleteMarker } from './refuse-delete-marker.ts'
@@ -34,7 +34,7 @@ export const PutObjectAcl = operation({
     const { owner: bucketOwner, ownership = 'ObjectWriter' } = ctx.bucket
     const shown = effectiveAcl({ ownerCanonicalId: owner, grants: attributes.grants }, ownership, bucketOwner)
     const standing = { owner: shown.ownerCanonicalId, bucketOwner, grants: shown.grants }
-    const grants = await requestedList(ctx, allowed, standing)
+    const grants = await requestedGrants(ctx, allowed, standing)
     const version = await refuseDeleteMarker(() =>
       ctx.store.objects.setGrants(ctx.target, now => {
         // The object was replaced by another owner's: the request was authorized for the old one.

@@ -12,10 +12,10 @@ import {
   newObjectInputs,
   newObjectPermissions,
   newVersionHeaders,
-  ownership,
+  ownerAndGrants,
   tagSet,
 } from './attributes.ts'
-import { sealingFor } from './encryption.ts'
+import { effectiveEncryption } from './encryption.ts'
 
 /** R72. The length of an object's or part's body; one that is too long is refused before it is read. */
 export function bodyLength(ctx: OperationContext, max: number): number {
@@ -43,8 +43,8 @@ export async function putObject(
   input: PutInput,
   bytesExpected: number | undefined,
 ): Promise<Version> {
-  const { sealing, lock, precondition, headers, metadata, tags, redirect, storageClass } = input
-  const { owner, grants } = ownership(ctx)
+  const { requestedEncryption, lock, precondition, headers, metadata, tags, redirect, storageClass } = input
+  const { owner, grants } = ownerAndGrants(ctx)
   checkLock(ctx, lock)
   checkIntegrityHeaders(ctx)
   const algorithm = ctx.request.header(':checksum-algorithm')
@@ -60,7 +60,7 @@ export async function putObject(
     const reason = `${either} HTTP header is required for Put Object requests with Object Lock parameters`
     throw new Fault('InvalidRequest', { reason })
   }
-  const encryption = await sealingFor(ctx, sealing)
+  const encryption = await effectiveEncryption(ctx, requestedEncryption)
   return ctx.store.objects.put({
     bucket: ctx.target.bucket,
     key: ctx.target.key,

@@ -25,11 +25,11 @@ import {
 } from '../../rules/lifecycle.ts'
 import { initialLock } from '../../rules/lock.ts'
 import { parseTagHeader } from '../../rules/tags.ts'
-import { listFromHeaders } from '../acl.ts'
+import { grantsFromHeaders } from '../acl.ts'
 import type { Header, OperationContext, RequestView } from '../context.ts'
 import type { Decoder, RequiredPermission } from '../operation.ts'
 import { invalidArgument, maybe } from '../operation.ts'
-import { contextHeader, encryptionHeaders, sealing } from './encryption.ts'
+import { contextHeader, encryptionHeaders, requestedEncryption } from './encryption.ts'
 
 /** R18. The version of the response; omitted in buckets that never had versioning. */
 export const versionIdHeader = ({ bucket }: OperationContext, version: Pick<Version, 'id'> | undefined): Header => [
@@ -41,7 +41,13 @@ const METADATA_BYTES_MAX = 2048
 const REDIRECT_CHARACTERS_MAX = 2048
 const DEFAULT_CONTENT_TYPE = 'binary/octet-stream'
 
-const KEPT = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'] as const
+const STORED_HEADERS = [
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'expires',
+] as const
 
 /** As sent, without the coding that only frames the body in transit. */
 function contentEncoding(value: string): string | undefined {
@@ -53,7 +59,7 @@ const objectHeaders: Decoder<Pairs> = {
   decode(request) {
     // R15. An empty value counts as absent.
     const headers: [string, string][] = [['content-type', request.header('content-type') || DEFAULT_CONTENT_TYPE]]
-    for (const name of KEPT) {
+    for (const name of STORED_HEADERS) {
       const sent = request.header(name)
       const value = sent !== undefined && name === 'content-encoding' ? contentEncoding(sent) : sent
       if (value !== undefined) headers.push([name, value])
@@ -108,12 +114,20 @@ const STORAGE_CLASSES = [
 ]
 
 /** Other S3 classes, which need a different kind of storage. */
-const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE', 'OUTPOSTS', 'SNOW', 'EXPRESS_ONEZONE', 'FSX_OPENZFS', 'FSX_ONTAP']
+const UNSUPPORTED_CLASSES = [
+  'GLACIER',
+  'DEEP_ARCHIVE',
+  'OUTPOSTS',
+  'SNOW',
+  'EXPRESS_ONEZONE',
+  'FSX_OPENZFS',
+  'FSX_ONTAP',
+]
 
 /** Returned as sent; the standard class is omitted. */
 const storageClass: Decoder<string | undefined> = maybe.header(':storage-class', value => {
   if (!STORAGE_CLASSES.includes(value)) {
-    const isKnown = ARCHIVES.includes(value)
+    const isKnown = UNSUPPORTED_CLASSES.includes(value)
     const reason = isKnown ? `The storage class ${value} is not offered: no tier is mapped to it.` : undefined
     throw new Fault('InvalidStorageClass', { StorageClassRequested: value, reason })
   }
@@ -172,11 +186,11 @@ export const newObjectInputs = {
   redirect,
   storageClass,
   lock,
-  sealing,
+  requestedEncryption,
 }
 
 /** Owner and ACL of a new object (G6, G9, R56). */
-export function ownership(
+export function ownerAndGrants(
   ctx: OperationContext,
   takesExecRead = true,
 ): { owner: string; grants: Attributes['grants'] } {
@@ -186,7 +200,7 @@ export function ownership(
   const sent = ctx.request.header(':acl')
   const canned = sent === undefined ? undefined : readCanned(sent, allowed)
   const owner = newObjectOwner({ ownership: mode, bucketOwner, writer: ctx.callerId, canned })
-  const grants = listFromHeaders(ctx, allowed, { owner, bucketOwner })
+  const grants = grantsFromHeaders(ctx, allowed, { owner, bucketOwner })
   if (grants === undefined) return { owner, grants: expandCanned('private', { owner, bucketOwner }) }
   checkAclSupported(mode, bucketOwner, { canned, grants })
   checkNotPublic(grants, ctx.bucket.publicAccessBlock?.blockPublicAcls === true)

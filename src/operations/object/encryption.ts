@@ -1,4 +1,4 @@
-/** How a request wants its bytes encrypted: with the service's key, a named key, or a customer key (R22–R25). */
+/** The encryption that a request asks for: with the service's key, a named key, or a customer key (R22–R25). */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { ParseCache } from '../../lib/parse-cache.ts'
@@ -28,7 +28,7 @@ function base64(value: string, length: number): Buffer | undefined {
 }
 
 /** Faults repeat neither the key nor its digest: responses are logged. */
-const wrong = (name: string, reason: string): Fault =>
+const invalidHeader = (name: string, reason: string): Fault =>
   new Fault('InvalidArgument', { ArgumentName: headerName(name.slice(1)), reason })
 
 interface HeaderNames {
@@ -49,15 +49,15 @@ function readCustomerKey(request: RequestView, names: HeaderNames): CustomerKey 
   const sentKey = request.header(keyName)
   const sentMd5 = request.header(md5Name)
   if (algorithm === undefined && sentKey === undefined && sentMd5 === undefined) return undefined
-  if (algorithm === undefined) throw wrong(algorithmName, 'A customer key needs its encryption algorithm.')
-  if (sentKey === undefined) throw wrong(keyName, 'The customer key is missing.')
-  if (sentMd5 === undefined) throw wrong(md5Name, 'The MD5 of the customer key is missing.')
-  if (algorithm !== 'AES256') throw wrong(algorithmName, 'The encryption algorithm must be AES256.')
+  if (algorithm === undefined) throw invalidHeader(algorithmName, 'The encryption algorithm of the customer key is missing.')
+  if (sentKey === undefined) throw invalidHeader(keyName, 'The customer key is missing.')
+  if (sentMd5 === undefined) throw invalidHeader(md5Name, 'The MD5 of the customer key is missing.')
+  if (algorithm !== 'AES256') throw invalidHeader(algorithmName, 'The encryption algorithm must be AES256.')
   const key = base64(sentKey, KEY_BYTES)
-  if (key === undefined) throw wrong(keyName, 'The customer key must be 32 bytes in base64.')
+  if (key === undefined) throw invalidHeader(keyName, 'The customer key must be 32 bytes in base64.')
   const md5 = base64(sentMd5, MD5_BYTES)
   if (md5 === undefined || !timingSafeEqual(md5, createHash('md5').update(key).digest())) {
-    throw wrong(md5Name, 'The MD5 of the customer key does not match the key.')
+    throw invalidHeader(md5Name, 'The MD5 of the customer key does not match the key.')
   }
   return { key, md5: sentMd5 }
 }
@@ -86,22 +86,26 @@ const CONTEXT_BYTES_MAX = 8 * 1024
 const ALGORITHM = ':server-side-encryption'
 /** Neutral values; each dialect has its own spelling. */
 const NAMED = 'verenc'
-const NAMED_TWICE = 'verenc+dsse'
+const DUAL_LAYER = 'verenc+dsse'
 
 const KEY_NAME = ':server-side-encryption-kms-key-id'
 const CONTEXT = ':server-side-encryption-context'
 const BUCKET_KEY = ':server-side-encryption-bucket-key-enabled'
 
-const sent = (name: string): string => headerName(name.slice(1))
+const shownName = (name: string): string => headerName(name.slice(1))
 
 /** R23. Base64 of a JSON object of strings; stored as bytes, so that it is returned as sent. */
 function contextOf(value: string): Buffer {
   const bytes = Buffer.from(value, 'base64')
   if (bytes.length > CONTEXT_BYTES_MAX) {
-    throw new Fault('InvalidRequest', { reason: `The value of ${sent(CONTEXT)} is too long.` })
+    throw new Fault('InvalidRequest', { reason: `The value of ${shownName(CONTEXT)} is too long.` })
   }
   if (bytes.toString('base64') !== value || !isTextMap(bytes)) {
-    throw invalidArgument(sent(CONTEXT), value, 'The encryption context must be JSON from texts to texts, in base64.')
+    throw invalidArgument(
+      shownName(CONTEXT),
+      value,
+      'The encryption context must be a base64-encoded JSON object of strings.',
+    )
   }
   return bytes
 }
@@ -120,13 +124,13 @@ function keyNameOf(value: string): string {
   if (value !== '' && value.length <= KEY_ID_CHARACTERS_MAX && Buffer.byteLength(value) <= KEY_ID_CHARACTERS_MAX) {
     return value
   }
-  throw new Fault('InvalidRequest', { reason: `The value of ${sent(KEY_NAME)} is empty or too long.` })
+  throw new Fault('InvalidRequest', { reason: `The value of ${shownName(KEY_NAME)} is empty or too long.` })
 }
 
 /** R24. */
 function bucketKeyOf(value: string | undefined): boolean | undefined {
   if (value === undefined) return undefined
-  if (value !== 'true' && value !== 'false') throw invalidArgument(sent(BUCKET_KEY), value)
+  if (value !== 'true' && value !== 'false') throw invalidArgument(shownName(BUCKET_KEY), value)
   return value === 'true'
 }
 
@@ -136,13 +140,13 @@ function serverSide(request: RequestView): KeyChoice | undefined {
   const name = request.header(KEY_NAME)
   const context = request.header(CONTEXT)
   const bucketKey = bucketKeyOf(request.header(BUCKET_KEY))
-  if (algorithm === NAMED || algorithm === NAMED_TWICE) {
+  if (algorithm === NAMED || algorithm === DUAL_LAYER) {
     return {
       by: 'named',
       name: name === undefined ? DEFAULT_KEY_NAME : keyNameOf(name),
       context: context === undefined ? undefined : contextOf(context),
       bucketKey: bucketKey === true,
-      ...(algorithm === NAMED_TWICE ? { isDouble: true } : {}),
+      ...(algorithm === DUAL_LAYER ? { isDouble: true } : {}),
     }
   }
   if (algorithm !== undefined && algorithm !== 'AES256') throw unknownAlgorithm(algorithm)
@@ -151,35 +155,39 @@ function serverSide(request: RequestView): KeyChoice | undefined {
     [CONTEXT, context],
   ] as const) {
     if (value !== undefined)
-      throw invalidArgument(sent(header), value, `${sent(ALGORITHM)} must name a keyed algorithm.`)
+      throw invalidArgument(shownName(header), value, `${shownName(ALGORITHM)} must name an algorithm with a named key.`)
   }
   return algorithm === undefined ? undefined : { by: 'service' }
 }
 
 const unknownAlgorithm = (algorithm: string): Fault =>
-  invalidArgument(sent(ALGORITHM), algorithm, 'The encryption method specified is not supported')
+  invalidArgument(shownName(ALGORITHM), algorithm, 'The encryption method specified is not supported')
 
-/** Reads take no encryption headers: such a request is a mistake. */
-export const noSealing: Decoder<undefined> = {
+/** Reads accept no encryption headers: a client that sends them expects something that will not happen. */
+export const noEncryption: Decoder<undefined> = {
   decode(request) {
     for (const name of [ALGORITHM, KEY_NAME, CONTEXT]) {
       const value = request.header(name)
       if (value === undefined) continue
-      throw invalidArgument(sent(name), value, `The header ${sent(name)} is not supported for this operation.`)
+      throw invalidArgument(
+        shownName(name),
+        value,
+        `The header ${shownName(name)} is not supported for this operation.`,
+      )
     }
     return undefined
   },
 }
 
 /** R25. One of the two kinds, never both. */
-export const sealing: Decoder<KeyChoice | undefined> = {
+export const requestedEncryption: Decoder<KeyChoice | undefined> = {
   decode(request) {
     const own = customerKey.decode(request)
     const service = serverSide(request)
     if (own === undefined) return service
     if (service !== undefined) {
       const reason = 'Server Side Encryption with Customer provided key is incompatible with the encryption method.'
-      throw invalidArgument(sent(ALGORITHM), request.header(ALGORITHM) ?? '', reason)
+      throw invalidArgument(shownName(ALGORITHM), request.header(ALGORITHM) ?? '', reason)
     }
     return { by: 'customer', ...own }
   },
@@ -189,7 +197,7 @@ export const sealing: Decoder<KeyChoice | undefined> = {
  * R55, R68. The requested encryption, else the bucket's default. A bucket may refuse customer keys, which creation of
  * an upload reports as a bad request.
  */
-export async function sealingFor(
+export async function effectiveEncryption(
   ctx: Pick<OperationContext, 'bucket' | 'store'> & { readonly request?: RequestView },
   requested: KeyChoice | undefined,
   blocked: 'AccessDenied' | 'InvalidRequest' = 'AccessDenied',
@@ -197,7 +205,7 @@ export async function sealingFor(
   const rule = await bucketEncryption(ctx)
   if (rule === undefined) return requested
   if (requested?.by === 'customer' && rule.blocksCustomerKeys) {
-    throw new Fault(blocked, { reason: 'The bucket does not take customer keys.' })
+    throw new Fault(blocked, { reason: 'The bucket does not accept customer-provided keys.' })
   }
   if (requested !== undefined || rule.algorithm === undefined) return requested
   if (rule.algorithm === 'AES256') return { by: 'service' }
@@ -211,7 +219,7 @@ export async function sealingFor(
 }
 
 /** Cached, because every write to such a bucket needs it. */
-const read = new ParseCache(text => readBucketEncryption(parseXml(text)))
+const encryptionRules = new ParseCache(text => readBucketEncryption(parseXml(text)))
 
 async function bucketEncryption({
   bucket,
@@ -219,7 +227,7 @@ async function bucketEncryption({
 }: Pick<OperationContext, 'bucket' | 'store'>): Promise<BucketEncryption | undefined> {
   if (!bucket.documents.includes('encryption')) return undefined
   const text = await store.documents.get(bucket.name, 'encryption')
-  return text === undefined ? undefined : read.get(text)
+  return text === undefined ? undefined : encryptionRules.get(text)
 }
 
 /** Headers about the encryption of an object or upload. Only the response to its creation includes the context. */
@@ -230,7 +238,7 @@ export function encryptionHeaders({ encryption }: { readonly encryption: Encrypt
       return [[ALGORITHM, 'AES256']]
     case 'named':
       return [
-        [ALGORITHM, encryption.isDouble === true ? NAMED_TWICE : NAMED],
+        [ALGORITHM, encryption.isDouble === true ? DUAL_LAYER : NAMED],
         [KEY_NAME, encryption.keyName],
         [BUCKET_KEY, encryption.bucketKey ? 'true' : undefined],
       ]
@@ -254,11 +262,11 @@ const mismatch = (reason: string): Fault => new Fault('InvalidRequest', { reason
 export function checkUploadKey({ encryption }: Upload, key: CustomerKey | undefined, isNeeded: boolean): void {
   if (encryption?.by !== 'customer') {
     if (key === undefined) return
-    throw mismatch('The upload was not begun with a customer key.')
+    throw mismatch('The upload was not created with a customer-provided key.')
   }
   if (key === undefined) {
     if (!isNeeded) return
-    throw mismatch('The upload was begun with a customer key. The request must carry the same key.')
+    throw mismatch('The upload was created with a customer-provided key, which the request must supply.')
   }
   if (key.md5 !== encryption.customerKeyMd5) {
     throw mismatch('The provided encryption parameters did not match the ones used originally.')
@@ -266,13 +274,13 @@ export function checkUploadKey({ encryption }: Upload, key: CustomerKey | undefi
 }
 
 /** R87. Encryption headers of a part or completion must not contradict those at creation. */
-export function checkSameSealing({ encryption }: Upload, request: RequestView): void {
-  const is = new Map(encryptionHeaders({ encryption }))
-  is.set(...contextHeader({ encryption }))
+export function checkSameEncryption({ encryption }: Upload, request: RequestView): void {
+  const fixed = new Map(encryptionHeaders({ encryption }))
+  fixed.set(...contextHeader({ encryption }))
   for (const name of [ALGORITHM, KEY_NAME, CONTEXT]) {
     const value = request.header(name)
-    if (value !== undefined && value !== is.get(name)) {
-      throw mismatch(`The value of ${sent(name)} differs from the one that the upload was begun with.`)
+    if (value !== undefined && value !== fixed.get(name)) {
+      throw mismatch(`The value of ${shownName(name)} differs from the value given when the upload was created.`)
     }
   }
 }

@@ -56,6 +56,6 @@ export const removeOne = (
     versionId: name.versionId,
     owner: ctx.callerId,
     precondition: { ...precondition, ifNoneMatch: undefined },
-    allowance: { bypass },
+    rights: { bypass },
     keepHeld: ctx.behavior.keepHeld,
   })

@@ -34,7 +34,7 @@ export function mapKeyOf(key: Buffer): string {
   return lastByKind[kind]!.name
 }
 
-/** Records by name, all as of one point in time; undefined where there is none. */
+/** Records by map key, all read at one point in time; undefined for a key without a record. */
 export type ReadAhead = ReadonlyMap<string, Entry | undefined>
 
 const NOTHING_AHEAD: ReadAhead = new Map()
@@ -48,9 +48,9 @@ export class RepeatableReads implements Meta {
   readonly #cache: RecordCache
   readonly #ahead: ReadAhead
   readonly #seen = new Map<string, Entry | undefined>()
-  #remembers = true
-  /** False once a record that belongs to a bucket was read later than those read ahead. */
-  #isOneMoment = true
+  #isRepeatable = true
+  /** False once a record was read later than those read ahead, so that they may not have coexisted. */
+  #isConsistent = true
 
   constructor(meta: Meta, cache: RecordCache = new RecordCache(), ahead: ReadAhead = NOTHING_AHEAD) {
     this.#meta = meta
@@ -66,22 +66,22 @@ export class RepeatableReads implements Meta {
   }
 
   /** True when this record and all others read so far existed at the same time. */
-  isOfOneMoment(name: string): boolean {
-    return this.#isOneMoment && this.#ahead.has(name)
+  isConsistent(name: string): boolean {
+    return this.#isConsistent && this.#ahead.has(name)
   }
 
   /** Disables the cache from here on: records read one after the other may never have coexisted in that combination. */
   readFresh(): void {
-    this.#remembers = false
-    this.#isOneMoment = false
+    this.#isRepeatable = false
+    this.#isConsistent = false
   }
 
   get(key: Buffer): MaybePromise<Entry | undefined> {
     const name = mapKeyOf(key)
     const before = this.#seen.get(name)
-    if (this.#remembers && (before !== undefined || this.#seen.has(name))) return before
-    if (this.#ahead !== NOTHING_AHEAD && this.#remembers && this.#ahead.has(name)) return this.#ahead.get(name)
-    this.#isOneMoment = false
+    if (this.#isRepeatable && (before !== undefined || this.#seen.has(name))) return before
+    if (this.#ahead !== NOTHING_AHEAD && this.#isRepeatable && this.#ahead.has(name)) return this.#ahead.get(name)
+    this.#isConsistent = false
     const known = this.#cache.get(name)
     const entry = this.#meta.get(key, known)
     return entry instanceof Promise
@@ -118,9 +118,9 @@ interface RecordCacheLimits {
   readonly valueBytesMax: number
 }
 
-/** Where records are in memory anyway. Larger values are objects with inline bytes and are not cached. */
+/** For an engine with its records in memory. Larger values are objects with inline bytes and are not cached. */
 const LOCAL_LIMITS: RecordCacheLimits = { entriesMax: 1_000, valueBytesMax: 1_024 }
-/** Where the engine is behind a network: objects with inline bytes are worth it. At most 40 MiB. */
+/** For an engine behind a network, where objects with inline bytes are worth caching. At most 40 MiB. */
 export const REMOTE_LIMITS: RecordCacheLimits = { entriesMax: 8_000, valueBytesMax: 5 * 1_024 }
 
 /**
@@ -216,7 +216,7 @@ export class AuthorizedView implements Meta {
     const name = mapKeyOf(key)
     const authorized = this.#reads.cached(name)
     if (this.#useCache && authorized !== undefined) {
-      if (this.#reads.isOfOneMoment(name)) return this.#asAuthorized(name, authorized, authorized)
+      if (this.#reads.isConsistent(name)) return this.#asAuthorized(name, authorized, authorized)
       // The bucket was read first, and its identity implies that of its versions. Documents are not read through the
       // bucket and need the check.
       if (!this.#buckets.has(name)) return isDocument(key) ? this.#verified(authorized) : authorized

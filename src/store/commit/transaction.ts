@@ -48,12 +48,12 @@ export class Transaction {
   /** Reads a record and checks it at commit. */
   get(key: Buffer): MaybePromise<Entry | undefined> {
     const fetched = this.#fetched?.find(read => read.key.equals(key))
-    if (fetched !== undefined) return this.#saw(key, fetched.entry)
+    if (fetched !== undefined) return this.#checked(key, fetched.entry)
     const found = this.#meta.get(key)
-    return found instanceof Promise ? found.then(entry => this.#saw(key, entry)) : this.#saw(key, found)
+    return found instanceof Promise ? found.then(entry => this.#checked(key, entry)) : this.#checked(key, found)
   }
 
-  #saw(key: Buffer, entry: Entry | undefined): Entry | undefined {
+  #checked(key: Buffer, entry: Entry | undefined): Entry | undefined {
     this.checks.push({ key, stamp: entry?.stamp })
     return entry
   }

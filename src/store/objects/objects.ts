@@ -179,7 +179,7 @@ interface PutRequest {
 }
 
 interface RemoveRequest extends VersionSelector {
-  readonly allowance?: RemovalRights
+  readonly rights?: RemovalRights
   readonly precondition?: RemovalPrecondition
   readonly owner: string
   /** Refuses to hide a held version behind a delete marker. */
@@ -223,8 +223,8 @@ export class Objects {
       return transactRecordingLock(context, { bucket: name, key, lock }, async tx => {
         await prefetchHead(tx, name, key)
         const bucket = await bucketForWrite(tx, name)
-        const get = await readHead(tx, bucket, key)
-        checkPrecondition(request.precondition ?? ALWAYS, get.current?.version.etag)
+        const head = await readHead(tx, bucket, key)
+        checkPrecondition(request.precondition ?? ALWAYS, head.current?.version.etag)
         draft.addRecords(tx)
         const now = context.clock.now()
         const version = {
@@ -240,7 +240,7 @@ export class Objects {
           attributes: request.attributes ?? NO_ATTRIBUTES,
           content: draft.content,
         }
-        return publish(context, tx, get, version, NO_BYPASS)
+        return publish(context, tx, head, version, NO_BYPASS)
       })
     })
   }
@@ -260,8 +260,8 @@ export class Objects {
 
   /** Opens a version. Its bytes remain readable until the handle is closed, even if the version is removed. */
   async open(which: VersionSelector, customerKey?: Buffer): Promise<ObjectHandle> {
-    const { readerGuard: readerEpochs } = this.#context
-    const pin = readerEpochs.enter()
+    const { readerGuard } = this.#context
+    const pin = readerGuard.enter()
     try {
       let found = findVersion(this.#context, which)
       if (found instanceof Promise) found = await found
@@ -271,22 +271,22 @@ export class Objects {
       const contentKey = isPlain ? undefined : await contentKeyOf(this.#context, encryption, customerKey)
       return new ObjectHandle(this.#context, version, contentKey, pin)
     } catch (error) {
-      readerEpochs.leave(pin)
+      readerGuard.leave(pin)
       throw error
     }
   }
 
   /** Reads a version that the caller's transaction depends on. */
-  async relyOn(tx: Transaction, which: VersionSelector): Promise<Version> {
+  async versionIn(tx: Transaction, which: VersionSelector): Promise<Version> {
     return (await locateVersion(tx, which)).version
   }
 
-  /** Deletes a key (with a delete marker, where there are versions) or a given version. */
+  /** Deletes a key (by a delete marker in a versioned bucket) or a given version. */
   async remove(request: RemoveRequest): Promise<RemovalResult> {
     const context = this.#context
     try {
       // Only a bypass is recorded in the ledger; other deletes need not queue for it.
-      if (request.allowance?.bypass !== true) return await transact(context, tx => this.#remove(tx, request, () => {}))
+      if (request.rights?.bypass !== true) return await transact(context, tx => this.#remove(tx, request, () => {}))
       return await context.ledgerCommits.transact(context, request.bucket, (tx, note) =>
         this.#remove(tx, request, note),
       )
@@ -296,14 +296,14 @@ export class Objects {
     }
   }
 
-  /** P2. Where there are versions, a delete that names none puts a marker on top and removes nothing. */
+  /** P2. In a versioned bucket, a delete without a version id adds a delete marker and removes nothing. */
   async #remove(
     tx: Transaction,
     request: RemoveRequest,
     note: Parameters<LedgerAttempt<void>>[1],
   ): Promise<RemovalResult> {
     const context = this.#context
-    const { key, allowance: rights = NO_BYPASS } = request
+    const { key, rights = NO_BYPASS } = request
     await prefetchHead(tx, request.bucket, key)
     const bucket = await bucketForWrite(tx, request.bucket)
     const head = await readHead(tx, bucket, key)

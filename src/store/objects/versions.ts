@@ -291,7 +291,7 @@ export async function unlinkVersion(
   rights: RemovalRights,
 ): Promise<void> {
   const { current, deleted } = head
-  // A key with versions has one of the two. Another transaction has moved them between two reads: start over.
+  // A key with versions has one of the two. Another transaction moved them between two reads: start over.
   if (current === undefined && deleted === undefined) throw new Fault('OperationAborted')
   await removeVersion(context, tx, head.bucket, target, rights)
   const nullSeq = current === undefined ? deleted?.nullSeq : current.version.nullSeq
@@ -329,7 +329,7 @@ async function newestOlder(
   return entries.map(entry => ({ entry, version: decodeVersion(entry) }))
 }
 
-/** P23. The scan for locked versions under a key reads current ones first, so none may move there meanwhile. */
+/** P23. The scan for locked versions under a key reads current versions first, so none may become current during it. */
 async function dependOnKeyIfLocked(
   context: StoreContext,
   tx: Transaction,
@@ -390,7 +390,7 @@ export function findVersion(context: TransactionContext, which: VersionSelector)
   }
 }
 
-/** A version that was found existed; one that was not may have moved between two reads. */
+/** A version that was not found may have moved between two reads, so the search is repeated in a transaction. */
 async function findAgain(context: TransactionContext, which: VersionSelector, error: unknown): Promise<StoredVersion> {
   if (!(error instanceof Fault)) throw error
   return transact(context, async tx => locateVersion(tx, which))

@@ -91,19 +91,19 @@ export function bytesOfParts(parts: ReadonlyMap<number, Part>): number {
   return bytes
 }
 
-/** Decides whether to abort an upload; undefined when it is kept. */
-type ConfirmAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Promise<T>) => Promise<T | undefined>
+/** Runs an attempt on the upload if it is to be aborted; undefined when it is kept. */
+type AttemptAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Promise<T>) => Promise<T | undefined>
 
 /**
  * R36, R100. Aborts an upload: nothing can be added to it, its parts become garbage, and its bytes are no longer
- * counted. False when `decideAbort` keeps it.
+ * counted. False when `attemptAbort` keeps it.
  */
-export async function abortUpload(context: StoreContext, decideAbort: ConfirmAbort): Promise<boolean> {
+export async function abortUpload(context: StoreContext, attemptAbort: AttemptAbort): Promise<boolean> {
   for (let tries = 0; tries < ABORT_TRIES_MAX; tries++) {
-    const completing = await decideAbort(async (tx, upload) => markCompleting(tx, upload))
+    const completing = await attemptAbort(async (tx, upload) => markCompleting(tx, upload))
     if (completing === undefined) return false
     const bytes = bytesOfParts(await storedParts(context, completing))
-    const outcome = await decideAbort(async (tx, upload) => {
+    const outcome = await attemptAbort(async (tx, upload) => {
       if (!isStillCompleting(upload, completing)) return 'again'
       tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))
       addGarbage(context, tx, { kind: 'parts', upload: upload.id, taken: EMPTY })

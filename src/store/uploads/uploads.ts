@@ -175,7 +175,7 @@ export class Uploads {
       const shared = await transact(context, async tx => {
         // The source may have been removed or replaced; the bytes this commit references must still be referenced by
         // it.
-        const now = await this.#objects.relyOn(tx, { ...request.from, versionId: source.id })
+        const now = await this.#objects.versionIn(tx, { ...request.from, versionId: source.id })
         if (now.etag !== source.etag || now.modifiedAt !== source.modifiedAt) throw new Fault('OperationAborted')
         const part: Part = {
           number: request.number,
