@@ -16,7 +16,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const SELF = fileURLToPath(import.meta.url)
 const WARM_REQUESTS = 20
 /** Background work runs occasionally; the path of a request is the code that every one of so many requests runs. */
-const MEASURED_REQUESTS = 10
+const MEASURED_REQUESTS = 30
 
 /** Loaded into the server before everything else: reports the files whose functions ran since the last query. */
 async function reportCoverage() {

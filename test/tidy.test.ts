@@ -296,6 +296,11 @@ test('names: an exported name is used somewhere', () => {
   none(bad)
 })
 
+test('comments: plain statements that do not begin with What or Who', () => {
+  const question = /(?:\/\*\*|\/\/|^ \*)\s+(?:[RGDPA]\d+[^.\n]*\. )?(?:What|Whatever|Who|Whoever|Whose)\b/gm
+  none(everything.flatMap(({ path, text }) => [...text.matchAll(question)].map(([found]) => `${path}: ${found}`)))
+})
+
 test('budgets: lines of a file, of a function, characters of a line', () => {
   const bad: string[] = []
   for (const { path, text, isTest } of everything) {

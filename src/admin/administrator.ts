@@ -17,14 +17,14 @@ import { hasBearerToken } from './scraper.ts'
  * Signatures for the admin API use a service name of their own, so that one made for the object API or another service
  * is not valid here.
  */
-export const ADMIN_SERVICE = 'admin'
+const ADMIN_SERVICE = 'admin'
 
 export const ADMIN_SCHEMES: Readonly<Record<Scheme['name'], Scheme>> = {
   svc: { ...SCHEMES.svc, service: ADMIN_SERVICE },
   s3: { ...SCHEMES.s3, service: ADMIN_SERVICE },
 }
 
-export interface AdminAuthentication {
+interface AdminAuthentication {
   readonly identities: IdentitySnapshot
   readonly region: string
   readonly anyRegion: boolean

@@ -19,7 +19,7 @@ interface FsckFound {
   held: number
 }
 
-export interface FsckState extends Readonly<FsckFound> {
+interface FsckState extends Readonly<FsckFound> {
   readonly state: 'never' | 'running' | 'done' | 'stopped' | 'failed'
   readonly phase?: 'records' | 'bytes'
   /** Every stored byte is read, too. */

@@ -4,7 +4,7 @@
  */
 import { Fault } from '../model/faults.ts'
 
-export type ParameterLocation = 'path' | 'query' | 'body'
+type ParameterLocation = 'path' | 'query' | 'body'
 
 export interface Schema {
   readonly type?: string

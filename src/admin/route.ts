@@ -93,7 +93,7 @@ export interface ServerInspection {
   readonly websiteHosts: readonly string[]
 }
 
-export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** A response that is streamed line by line. */
 export interface LineStream {

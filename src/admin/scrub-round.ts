@@ -7,7 +7,7 @@ import type { Sample } from '../telemetry/families.ts'
 /** Bounds the reported findings; the count is not bounded. */
 const SHOWN_MAX = 1000
 
-export interface ScrubState {
+interface ScrubState {
   readonly state: 'never' | 'running' | 'done' | 'failed'
   readonly startedAt?: string
   readonly endedAt?: string

@@ -43,14 +43,6 @@ function reference(character: string): string {
 /** A text as written in an element or an attribute. */
 export const xmlText = (text: string): string => (SPECIAL.test(text) ? text.replace(ESCAPED, reference) : text)
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
-const OUTSIDE_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u
-
-/** Whether every XML 1.0 parser accepts this text. A listing with a key that is not valid should use URL encoding. */
-export function isXmlText(text: string): boolean {
-  return !OUTSIDE_XML.test(text)
-}
-
 declare const isMarkup: unique symbol
 
 /** Text that is already XML. */

@@ -41,7 +41,7 @@ export type LifecycleCandidate = { readonly key: string; readonly due: Due } & (
 const kept = ({ id, seq, size, marker, lock }: Version): ExpiringVersion => ({ id, seq, size, marker, lock })
 
 /** The candidates of one page of records, and the time they were evaluated at. */
-export interface CandidatePage {
+interface CandidatePage {
   readonly candidates: readonly LifecycleCandidate[]
   readonly now: number
   /** Records read. */

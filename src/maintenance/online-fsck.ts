@@ -12,7 +12,7 @@ import { checkInvariants, type FsckCounts } from './fsck.ts'
 import { PacedReads } from './paced-reads.ts'
 import { type Damage, Scrubber } from './scrub.ts'
 
-export interface OnlineFindings extends Findings {
+interface OnlineFindings extends Findings {
   damage(found: Damage): void
 }
 

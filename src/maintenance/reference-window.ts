@@ -46,7 +46,7 @@ class Chunk {
   }
 }
 
-export interface WindowSource {
+interface WindowSource {
   readonly context: StoreContext
   readonly findings: Findings
   /** Records of one range. */

@@ -1,10 +1,10 @@
 /** Concurrent conflicting commits: counters that lose no increment, and random histories that must be linearizable. */
 import assert from 'node:assert/strict'
 import { type Random, seededRandom } from '../lib/random.ts'
-import { type HistoryCall, isLinearizable } from './linearizable.ts'
 import type { Check, Meta, Stamp, Write } from './meta.ts'
-import { prefixed } from './prefixed.ts'
 import { increment, type SuiteTest, utf8, utf8Text } from './suite-driver.ts'
+import { type HistoryCall, isLinearizable } from './suite-linearizable.ts'
+import { prefixed } from './suite-prefixed.ts'
 
 const KEYS = 3
 const CLIENTS = 5

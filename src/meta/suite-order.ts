@@ -1,8 +1,8 @@
 /** Scans compared with a sorted array: forward, backward, with every kind of range and limit. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { prefixed } from './prefixed.ts'
 import { ALL, putOne, remove, type SuiteTest, utf8 } from './suite-driver.ts'
+import { prefixed } from './suite-prefixed.ts'
 
 /** Few distinct bytes, so that keys share prefixes and bounds; chosen to reveal wrong comparisons. */
 const keyArbitrary = fc

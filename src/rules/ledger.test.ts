@@ -13,8 +13,8 @@ import {
   headerLine,
   LedgerCheck,
   type LedgerName,
-  verifyLedger,
 } from './ledger.ts'
+import { verifyLedger } from './suite-ledger.ts'
 
 const KEY = ed25519Key(Buffer.alloc(32, 7))
 const OTHER_KEY = ed25519Key(Buffer.alloc(32, 8))

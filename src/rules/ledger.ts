@@ -205,10 +205,3 @@ export class LedgerCheck {
     return undefined
   }
 }
-
-/** Verifies all lines at once. */
-export function verifyLedger(lines: Iterable<string>, expected: LedgerExpectation = {}): LedgerVerdict {
-  const check = new LedgerCheck(expected)
-  for (const line of lines) check.take(line)
-  return check.end()
-}

@@ -59,6 +59,3 @@ export function copyRange(header: string): (size: number) => ByteRange {
 
 /** The Content-Range of a partial response. */
 export const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end - 1}/${size}`
-
-/** The Content-Range that goes with InvalidRange. */
-export const unsatisfiedRange = (size: number): string => `bytes */${size}`

@@ -1,7 +1,8 @@
 /** Explanations, ledgers and the lock clock, as an administrator requests them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LedgerCheck, verifyLedger } from '../../src/rules/ledger.ts'
+import { LedgerCheck } from '../../src/rules/ledger.ts'
+import { verifyLedger } from '../../src/rules/suite-ledger.ts'
 import { ROOT, withConsole } from './fixture.ts'
 
 const ONE = '111111111111'

@@ -1,7 +1,7 @@
 /** R30, G10: an ACL can be sent back as it was returned, in either dialect, and stays the same. */
 import assert from 'node:assert/strict'
+import { EXEC_CANONICAL_ID } from '../../src/model/account.ts'
 import { ANONYMOUS_CANONICAL_ID } from '../../src/model/caller.ts'
-import { EXEC_CANONICAL_ID } from '../../src/rules/access/acl.ts'
 import { GROUP_URIS } from '../../src/rules/access/names.ts'
 import { document, elements, get, type Headers, md5Header, outcome, put, text, texts } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Served, type Who } from './server.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { verifyLedger } from '../../src/rules/ledger.ts'
+import { verifyLedger } from '../../src/rules/suite-ledger.ts'
 import { document, lockBucket, md5Header, outcome, put } from './actions.ts'
 import { type Client, inBoth, MAIN, OTHER } from './server.ts'
 

@@ -1,5 +1,5 @@
 /** The calls of clients with their results, and whether one order of all calls explains them. */
-import { type HistoryCall, isLinearizable } from '../../src/meta/linearizable.ts'
+import { type HistoryCall, isLinearizable } from '../../src/meta/suite-linearizable.ts'
 
 /** Absence of the key. */
 export const ABSENT = 0

@@ -25,7 +25,7 @@ export const useAccount = (accountId: string) =>
     queryFn: ({ signal }) => call('GetAccount', { accountId }, { signal }),
   })
 
-export const usersQuery = (accountId: string) =>
+const usersQuery = (accountId: string) =>
   queryOptions({
     queryKey: [...IDENTITY_KEY, accountId, 'users'],
     queryFn: ({ signal }) => call('ListUsers', { accountId }, { signal }),

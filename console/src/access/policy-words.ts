@@ -49,7 +49,7 @@ function actionWords(action: string): string {
 
 const resourceWords = (resource: string): string => (resource === '*' ? t.everything : withoutArn(resource))
 
-export function statementWords(statement: unknown): string {
+function statementWords(statement: unknown): string {
   if (!isObject(statement)) return ''
   const sentence = statement.Effect === 'Deny' ? t.denies : t.allows
   const what = choice(statement, 'Action', actionWords)

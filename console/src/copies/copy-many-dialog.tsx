@@ -20,7 +20,7 @@ import type { FolderPlace } from './folder-place.ts'
 import { hasNamelessFolder, meetsSources } from './target-key.ts'
 import { useAskedTarget } from './use-asked-target.ts'
 
-export interface CopyManyDialogProps {
+interface CopyManyDialogProps {
   readonly kind: CopyKind
   /** The folder that the entries are in. */
   readonly place: FolderPlace

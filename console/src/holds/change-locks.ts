@@ -3,7 +3,7 @@ import { ApiFailure } from '../api/failure.ts'
 import type { LockOrder, Target } from './lock-plan.ts'
 import { putHold, putRetention } from './lock-requests.ts'
 
-export interface RefusedChange {
+interface RefusedChange {
   readonly target: Target
   readonly message: string
 }

@@ -18,7 +18,7 @@ const ROW_PIXELS = 64
 
 type Since = NonNullable<HeldVersion['heldSince']>
 
-export interface RowPermissions {
+interface RowPermissions {
   readonly hold: Permission
   readonly lift: Permission
 }

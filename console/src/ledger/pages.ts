@@ -6,7 +6,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import type { AdminApi } from '../api/admin-api.ts'
 import { call } from '../api/client.ts'
 
-export type EntryPage = AdminApi['ListLedgerEntries']['output']
+type EntryPage = AdminApi['ListLedgerEntries']['output']
 
 export const PAGE = 500
 

@@ -6,7 +6,7 @@ import type { LedgerConfiguration, LedgerEntry, LedgerLock } from './entry.ts'
 const t = ledgerTexts.sentences
 
 /** The key of the object stands between the two parts; without an object the second one is empty. */
-export type EntrySentence = readonly [before: string, after: string]
+type EntrySentence = readonly [before: string, after: string]
 
 const NO_LOCK: LedgerLock = { hold: null, retention: null }
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { type EntryFilter, entryOf, matches } from './entry.ts'
 import { type LedgerVisit, ledgerPage, PAGE } from './pages.ts'
 
-export interface SearchState {
+interface SearchState {
   /** Sequence numbers, newest first. */
   readonly found: readonly number[]
   readonly read: number

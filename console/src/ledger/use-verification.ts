@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import { type LedgerVisit, ledgerPages } from './pages.ts'
 import { type LedgerExpectation, type LedgerVerdict, LedgerVerification } from './verification.ts'
 
-export type VerificationState =
+type VerificationState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'running'; readonly done: number; readonly all: number }
   | { readonly kind: 'done'; readonly verdict: LedgerVerdict }

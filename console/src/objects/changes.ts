@@ -4,7 +4,7 @@ import { childrenOf, escapeXml, rootOf, send, sendDocument, textIn } from './req
 
 const DELETE_MAX = 1000
 
-export interface Doomed {
+interface Doomed {
   readonly key: string
   readonly versionId?: string
 }

@@ -63,7 +63,7 @@ interface WritableFile {
 
 type SavePicker = (options: { suggestedName: string }) => Promise<WritableFile>
 
-export interface ZipTarget {
+interface ZipTarget {
   readonly name: string
   /** Absent where the browser cannot write to files. */
   readonly file: WritableFile | undefined

@@ -3,14 +3,14 @@ import { elementsOf, firstDecoded, firstText, type ListedElement } from './listi
 import type { ObjectRequest } from './presign.ts'
 import { send } from './request.ts'
 
-export interface ObjectEntry {
+interface ObjectEntry {
   readonly kind: 'object'
   readonly key: string
   readonly size: number
   readonly modifiedAt: Date
 }
 
-export interface FolderEntry {
+interface FolderEntry {
   readonly kind: 'folder'
   readonly key: string
 }
@@ -133,7 +133,7 @@ const versionOf = ({ name, content }: ListedElement): Version => ({
   owner: firstText(content, 'DisplayName') || firstText(content, 'ID'),
 })
 
-export interface KeyVersionsPage {
+interface KeyVersionsPage {
   readonly versions: readonly Version[]
   readonly next: VersionMark | undefined
 }

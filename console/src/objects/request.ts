@@ -4,7 +4,7 @@ import { texts } from '../texts/texts.ts'
 import { crc32Base64 } from './crc32.ts'
 import { type ObjectRequest, presign } from './presign.ts'
 
-export interface SendOptions {
+interface SendOptions {
   readonly body?: BodyInit
   readonly signal?: AbortSignal | undefined
   /** Headers that need no signature. */

@@ -16,7 +16,7 @@ import classes from './page.module.css'
 
 const t = texts.buckets
 
-export function BucketBadges({ bucket }: { readonly bucket: Bucket }) {
+function BucketBadges({ bucket }: { readonly bucket: Bucket }) {
   return (
     <Group gap={6}>
       {isPublic(bucket) && (

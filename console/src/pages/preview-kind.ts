@@ -3,7 +3,7 @@ import { versionQuery } from '../objects/details.ts'
 import type { ObjectPlace } from '../objects/object-place.ts'
 import { send } from '../objects/request.ts'
 
-export type PreviewKind = 'text' | 'image' | 'audio' | 'video' | 'pdf' | 'page' | 'none'
+type PreviewKind = 'text' | 'image' | 'audio' | 'video' | 'pdf' | 'page' | 'none'
 
 export const TEXT_BYTES_MAX = 2 ** 20
 

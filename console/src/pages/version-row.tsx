@@ -14,7 +14,7 @@ const t = texts.versions
 
 export type VersionAct = 'current' | 'restore' | 'delete'
 
-export interface VersionRowProps {
+interface VersionRowProps {
   readonly bucket: string
   readonly version: Version
   readonly isPicked: boolean

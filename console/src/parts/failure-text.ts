@@ -2,7 +2,7 @@
 import { ApiFailure } from '../api/failure.ts'
 import { texts } from '../texts/texts.ts'
 
-export interface FailureText {
+interface FailureText {
   readonly message: string
   readonly hint: string | undefined
   readonly code: string | undefined

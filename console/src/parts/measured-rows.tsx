@@ -15,7 +15,7 @@ interface MeasuredRowsOptions {
   readonly pages?: PagesAhead
 }
 
-export interface MeasuredRowsState {
+interface MeasuredRowsState {
   readonly scroller: RefObject<HTMLDivElement | null>
   readonly virtual: Virtualizer<HTMLDivElement, Element>
 }

@@ -62,7 +62,7 @@ export function resized(from: ScrollPosition, range: ScrollRange): ScrollPositio
   return { scrollTop: isAtEdge ? (offset / listEnd) * scrollEnd : from.scrollTop, offset }
 }
 
-export interface RowSpan {
+interface RowSpan {
   readonly first: number
   /** Not included. */
   readonly end: number
@@ -80,7 +80,7 @@ export function rowsAt(offset: number, viewPixels: number, rows: RowCount): RowS
   }
 }
 
-export interface RowCount {
+interface RowCount {
   readonly count: number
   readonly rowPixels: number
   readonly overscan: number

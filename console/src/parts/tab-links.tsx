@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react'
 import { Link } from '../router.tsx'
 import classes from './tab-links.module.css'
 
-export interface TabLink {
+interface TabLink {
   readonly label: string
   readonly href: string
   readonly isHere: boolean

@@ -58,7 +58,7 @@ function matches(pattern: string, text: string): boolean {
   return text.length >= before.length + after.length && text.startsWith(before) && text.endsWith(after)
 }
 
-export interface CorsQuestion {
+interface CorsQuestion {
   readonly origin: string
   readonly method: string
   readonly headers: readonly string[]

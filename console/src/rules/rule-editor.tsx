@@ -86,7 +86,7 @@ async function problemsIn(text: string) {
   }
 }
 
-export interface RuleEditorProps {
+interface RuleEditorProps {
   readonly bucket: Bucket
   readonly kind: DocumentKind
   readonly view: RuleView

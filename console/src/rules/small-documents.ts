@@ -56,7 +56,7 @@ export function websiteElement({ kind, index, error, hostName, protocol, routing
   )
 }
 
-export const ENCRYPTION_ALGORITHMS = ['AES256', 'aws:kms', 'aws:kms:dsse'] as const
+const ENCRYPTION_ALGORITHMS = ['AES256', 'aws:kms', 'aws:kms:dsse'] as const
 
 export interface EncryptionFields {
   /** Empty: objects are encrypted only when a request asks for it. */

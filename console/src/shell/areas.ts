@@ -4,7 +4,7 @@ import type { IconName } from '../parts/icons.tsx'
 import { toAccess, toBuckets, toLedgers, toServer } from '../router.tsx'
 import { texts } from '../texts/texts.ts'
 
-export interface Area {
+interface Area {
   readonly label: string
   readonly href: string
   readonly icon: IconName

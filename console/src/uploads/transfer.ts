@@ -4,7 +4,7 @@ import { type ObjectRequest, presign } from '../objects/presign.ts'
 import { objectFailure } from '../objects/request.ts'
 import { texts } from '../texts/texts.ts'
 
-export interface TransferOptions {
+interface TransferOptions {
   readonly signal: AbortSignal
   readonly onProgress: (bytes: number) => void
   readonly contentType?: string

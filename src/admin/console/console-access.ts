@@ -28,7 +28,7 @@ export interface BegunSession extends SignedIn {
   readonly cookie: string
 }
 
-export interface ConsoleAccessParts {
+interface ConsoleAccessParts {
   readonly address: ConsoleAddress
   readonly sessions: Sessions
   readonly attempts: FailedAttempts

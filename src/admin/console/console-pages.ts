@@ -18,7 +18,7 @@ export interface ConsoleFile {
 /** All files of the build by their paths, `/index.html` among them; undefined when it was not built. */
 export type ConsoleFiles = () => Promise<ReadonlyMap<string, ConsoleFile> | undefined>
 
-export interface ConsolePagesParts {
+interface ConsolePagesParts {
   readonly address: ConsoleAddress
   readonly files: ConsoleFiles
   readonly random: Random

@@ -6,7 +6,7 @@ import { claimNamespace } from './claim.ts'
 import { RadosPool } from './pool.ts'
 import { RadosDisk } from './rados-disk.ts'
 
-export interface RadosBlobsOptions extends Pick<BlobsOptions, 'writer' | 'reserveBytes'> {
+interface RadosBlobsOptions extends Pick<BlobsOptions, 'writer' | 'reserveBytes'> {
   /** Claims the namespace for this store, or throws if it belongs to another one. */
   readonly storeId?: Buffer | undefined
 }

@@ -32,7 +32,7 @@ import {
   type VerifiedRecord,
 } from './lmdb-engine.ts'
 
-export interface LmdbOptions {
+interface LmdbOptions {
   /** The database folder; created when missing. */
   readonly path: string
   /** `os` leaves syncing to the operating system: a power failure loses acknowledged commits. */

@@ -10,7 +10,7 @@ const DATA_ROW = 'D'.charCodeAt(0)
 /** PostgreSQL allocates no more for one message. */
 const MESSAGE_BYTES_MAX = 2 ** 30
 
-export interface MessageReceiver {
+interface MessageReceiver {
   /** False while no statement runs: a row is then a message like any other. */
   readonly expectsRows: boolean
   /** The fields of one row. The bytes are not changed afterwards. */

@@ -23,7 +23,7 @@ import { Gets, openSnapshot, Scans } from './reads.ts'
 import type { RowReader } from './row-reader.ts'
 import { type Statements, statements } from './schema.ts'
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** `postgres://user@host:port,host:port/database`: the hosts are tried in turn for the primary. */
   readonly url: string
   readonly table?: string

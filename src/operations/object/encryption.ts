@@ -49,7 +49,8 @@ function readCustomerKey(request: RequestView, names: HeaderNames): CustomerKey 
   const sentKey = request.header(keyName)
   const sentMd5 = request.header(md5Name)
   if (algorithm === undefined && sentKey === undefined && sentMd5 === undefined) return undefined
-  if (algorithm === undefined) throw invalidHeader(algorithmName, 'The encryption algorithm of the customer key is missing.')
+  if (algorithm === undefined)
+    throw invalidHeader(algorithmName, 'The encryption algorithm of the customer key is missing.')
   if (sentKey === undefined) throw invalidHeader(keyName, 'The customer key is missing.')
   if (sentMd5 === undefined) throw invalidHeader(md5Name, 'The MD5 of the customer key is missing.')
   if (algorithm !== 'AES256') throw invalidHeader(algorithmName, 'The encryption algorithm must be AES256.')
@@ -155,7 +156,11 @@ function serverSide(request: RequestView): KeyChoice | undefined {
     [CONTEXT, context],
   ] as const) {
     if (value !== undefined)
-      throw invalidArgument(shownName(header), value, `${shownName(ALGORITHM)} must name an algorithm with a named key.`)
+      throw invalidArgument(
+        shownName(header),
+        value,
+        `${shownName(ALGORITHM)} must name an algorithm with a named key.`,
+      )
   }
   return algorithm === undefined ? undefined : { by: 'service' }
 }

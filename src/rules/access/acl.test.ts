@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EXEC_CANONICAL_ID } from '../../model/account.ts'
 import { Fault, type FaultCode } from '../../model/faults.ts'
 import type { Grant } from '../../model/version.ts'
 import {
@@ -7,7 +8,6 @@ import {
   type Canned,
   checkAclSupported,
   checkNotPublic,
-  EXEC_CANONICAL_ID,
   effectiveAcl,
   expandCanned,
   isPublicAcl,

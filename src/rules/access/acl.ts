@@ -34,8 +34,6 @@ export const OBJECT_CANNED: readonly Canned[] = [
 
 export const BUCKET_CANNED: readonly Canned[] = [...OBJECT_CANNED, 'log-delivery-write']
 
-export { EXEC_CANONICAL_ID }
-
 /** R32. The canned ACL that a header names, among those that the operation accepts. */
 export function readCanned(value: string, allowed: readonly Canned[]): Canned {
   const canned = value === EXEC_READ_NAME ? 'exec-read' : value

@@ -98,7 +98,7 @@ function statementAt(statements: readonly Json[], index: number, reading: Readin
   return within('Statement', () => within(index, () => readStatement(statements[index]!, reading)))
 }
 
-export interface PolicyProblem {
+interface PolicyProblem {
   readonly message: string
   /** Names of members and indexes of items that lead to the part; a single item may omit its brackets. */
   readonly path: MalformedPolicy['path']

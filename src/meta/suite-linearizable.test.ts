@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type HistoryCall, isLinearizable } from './linearizable.ts'
+import { type HistoryCall, isLinearizable } from './suite-linearizable.ts'
 
 const read = (start: number, end: number, value: number, key = 0): HistoryCall => ({
   start,
