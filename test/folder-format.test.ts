@@ -56,7 +56,7 @@ test('a folder without a stamp is upgraded in place', () =>
     assert.ok(existsSync(join(folder, FORMAT_FILE)))
   }))
 
-test('a stamp file that cannot be read is written again', () =>
+test('an unreadable stamp file is rewritten', () =>
   withFolder(async folder => {
     await withObject(folder)
     writeFileSync(join(folder, FORMAT_FILE), 'holdfast for')
@@ -104,7 +104,7 @@ test('serve and every offline command refuse a newer folder with one line and ex
   }),
 )
 
-test('a version that knows no stamp does not start on a folder that this one has owned', () =>
+test('a program version without stamps does not start on a stamped folder', () =>
   withFolder(async folder => {
     await withObject(folder)
     const meta = await openLmdbMeta({ path: join(folder, 'meta') })

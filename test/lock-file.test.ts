@@ -12,7 +12,7 @@ interface Locked {
 
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Locked> }
 
-test('the lock file has every package that another one names, for all platforms', () => {
+test('the lock file has every dependency, for all platforms', () => {
   const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
       .filter(name => !(`${path}/node_modules/${name}` in packages) && !(`node_modules/${name}` in packages))

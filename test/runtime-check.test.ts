@@ -9,7 +9,7 @@ for (const [transport, certificate] of [
   ['plain', undefined],
   ['TLS', TEST_CERTIFICATE],
 ] as const) {
-  test(`${transport}: answers that break off are seen as such on this runtime`, async () => {
+  test(`${transport}: truncated responses are detectable on this runtime`, async () => {
     assert.equal(await checkTruncatedResponses(certificate), true)
   })
 
@@ -19,7 +19,7 @@ for (const [transport, certificate] of [
     ['ends', ending],
     ['completes', completing],
   ] as const) {
-    test(`${transport}: a runtime that ${title} a destroyed answer is refused`, async () => {
+    test(`${transport}: a runtime that ${title} a destroyed response is refused`, async () => {
       await assert.rejects(checkTruncatedResponses(certificate, cut), (error: Error) => {
         assert(error instanceof UnsafeRuntime)
         assert.match(error.message, /^(node|bun) [\d.]+ completes a response aborted before its headers/)
@@ -28,7 +28,7 @@ for (const [transport, certificate] of [
     })
   }
 
-  test(`${transport}: destroying the response is no way to break off an answer on Bun`, async () => {
+  test(`${transport}: destroying a response does not abort it on Bun`, async () => {
     const verdict = checkTruncatedResponses(certificate, response => void response.destroy())
     // Once Bun no longer does that, breakOff may simply destroy the response.
     if (process.versions.bun === undefined) assert.equal(await verdict, true)

@@ -10,7 +10,7 @@ import { BASE_HOST } from './http/server.ts'
 import { withFolder } from './store/fixture.ts'
 import { clientOf, ROOT } from './workers/program.ts'
 
-test('a server in memory serves, says so, and leaves nothing on the disk', () =>
+test('a server in memory says so and leaves nothing on disk', () =>
   withFolder(async cwd => {
     const listen = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--base-host', BASE_HOST]
     const child = spawn(process.execPath, [BUILT_PROGRAM, 'serve', '--memory', '--buckets', 'photos', ...listen], {
@@ -53,7 +53,7 @@ test('a server in memory serves, says so, and leaves nothing on the disk', () =>
     }
   }))
 
-test('what is about disks makes no sense beside it', () => {
+test('flags about disks are refused beside --memory', () => {
   for (const more of [
     ['--data', 'x'],
     ['--meta', 'postgres://db/name'],

@@ -66,7 +66,7 @@ const statusOf = (url: string): Promise<number> =>
     }).on('error', reject)
   })
 
-test('serve prints the ready line with the real ports, answers, and ends with 0 on SIGTERM', () =>
+test('serve prints the ready line with the actual ports, responds, and exits with 0 on SIGTERM', () =>
   withFolder(async folder => {
     const listen = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0']
     const { child, ready, errors } = await start(['serve', '--data', folder, ...listen])
@@ -122,7 +122,7 @@ test('the log says when the server starts, is ready, reloads and stops, each wit
     }
   }))
 
-test('text on request: requests and what the server says of itself, without colours in a pipe', () =>
+test('--log-format text writes requests and events as text, without colours in a pipe', () =>
   withFolder(async folder => {
     const own = ['--data', folder, '--listen', '127.0.0.1:0', '--console', 'off', '--workers', '2']
     const { child, ready, errors } = await start(['serve', ...own, '--buckets', 'photos', '--log-format', 'text'])
@@ -152,7 +152,7 @@ test('a second server on the same folder is refused', () =>
     assert.equal(await stopped(first.child, 'SIGTERM'), 0)
   }))
 
-test('an unknown flag or a bad value ends with one line and 2, before anything is opened', async () => {
+test('an unknown flag or invalid value exits with one line and 2, before anything is opened', async () => {
   const child = run(['--nope'])
   const said = text(child.stderr!)
   assert.equal((await once(child, 'close'))[0], 2)
@@ -172,7 +172,7 @@ test('an unknown flag or a bad value ends with one line and 2, before anything i
   }
 })
 
-test('flags win over variables, variables over defaults', () => {
+test('flags override variables, and variables override defaults', () => {
   const env = { HOLDFAST_BASE_HOST: 'From.Env', HOLDFAST_REGION: 'eu-1' }
   const config = readConfig(['--base-host', 'flag.example', '--buckets', 'one,two'], env)
   assert.deepEqual(config?.baseHosts, ['flag.example'])
@@ -210,7 +210,7 @@ test('flags win over variables, variables over defaults', () => {
   assert.throws(() => readConfig([], { HOLDFAST_REQUIRE_TLS_FOR_CUSTOMER_KEYS: 'maybe' }), BadConfig)
 })
 
-test('names and keys that nobody could use are refused', () => {
+test('unusable names and keys are refused', () => {
   for (const args of [
     ['--data', ''],
     ['--blobs', ''],

@@ -59,7 +59,7 @@ async function started(data: string, ...more: readonly string[]) {
 
 const warningsOf = (env: NodeJS.ProcessEnv): readonly string[] => readConfig(LOOPBACK, env)!.warnings
 
-test('a variable that is nearly one that there is ends the start, and one that is far from all is warned of', () => {
+test('a misspelt variable fails the start, and an unknown one causes a warning', () => {
   for (const [name, meant] of [
     ['HOLDFAST_DURABILTY', 'HOLDFAST_DURABILITY'],
     ['HOLDFAST_BASE_HOSTS', 'HOLDFAST_BASE_HOST'],
@@ -80,7 +80,7 @@ test('a variable that is nearly one that there is ends the start, and one that i
   assert.deepEqual(warningsOf(known), [])
 })
 
-test('what Kubernetes says of services named holdfast is no setting, and no mistake', () => {
+test('variables that Kubernetes sets for a service named holdfast are ignored', () => {
   const address = 'tcp://10.0.0.1:9000'
   for (const service of ['HOLDFAST', 'HOLDFAST_CONSOLE', 'HOLDFAST_DATA', 'HOLDFAST_S3_BLUE']) {
     const env = {
@@ -99,7 +99,7 @@ test('what Kubernetes says of services named holdfast is no setting, and no mist
   assert.deepEqual(warningsOf({ HOLDFAST_PORT: '9000' }), ['unknown variable HOLDFAST_PORT is ignored'])
 })
 
-test('a secret may stand in a file, whose last end of line is not part of it', () =>
+test('a secret may be in a file, without its trailing newline', () =>
   withFolder(async folder => {
     const file = (name: string, text: string): string => {
       writeFileSync(join(folder, name), text)
@@ -160,7 +160,7 @@ test('so is one in the accounts file', () =>
     await assert.rejects(given(PUBLIC), /the secret of access key AKONE has fewer than 8 characters(?!.*hush)/)
   }))
 
-test('a certificate and a key that do not belong together are refused, also when they are of two kinds', () =>
+test('a certificate and a key that do not match are refused, also of different types', () =>
   withFolder(async folder => {
     const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const read = ({ cert: certText, key: keyText }: { readonly cert: string; readonly key: string }) => {
@@ -192,7 +192,7 @@ async function shownAt(port: number): Promise<unknown> {
   return CN
 }
 
-test('an expired certificate is warned of at a start, and does not replace a valid one at a reload', () =>
+test('an expired certificate causes a warning at start, and does not replace a valid one on reload', () =>
   withFolder(async folder => {
     const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const write = (pair: { readonly cert: string; readonly key: string }): void => {
@@ -221,7 +221,7 @@ test('an expired certificate is warned of at a start, and does not replace a val
     assert.equal(await valid.end(), 0)
   }))
 
-test('a keyring that everybody can read ends the start, and one of a group is warned of', () =>
+test('a world-readable keyring fails the start, and a group-readable one causes a warning', () =>
   withFolder(async data => {
     const own = ['--data', data, '--console', 'off', '--durability', 'os']
     await (await serving(own, {})).stop()

@@ -49,7 +49,7 @@ for (const workers of ['1', '2']) {
     ))
 }
 
-test('a data folder that is none, or lies in a file', () =>
+test('a data folder that is a file, or below one, fails the start', () =>
   withFolder(async folder => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
@@ -60,7 +60,7 @@ test('a data folder that is none, or lies in a file', () =>
     }
   }))
 
-test('a data folder that cannot be made, though the one above it is there', async t => {
+test('a data folder that cannot be created fails the start', async t => {
   if (!existsSync('/proc/self')) return t.skip('this system has no /proc')
   const own = ['--listen', '127.0.0.1:0', '--console', 'off']
   for (const data of ['/proc/holdfast', '/proc/holdfast/below']) {
@@ -71,7 +71,7 @@ test('a data folder that cannot be made, though the one above it is there', asyn
   }
 })
 
-test('a certificate, a bucket or an address of a database that cannot be: nothing is opened', () =>
+test('an invalid certificate, bucket or database address fails before anything is opened', () =>
   withFolder(async folder => {
     const [empty, data] = [join(folder, 'empty.pem'), join(folder, 'data')]
     writeFileSync(empty, '')
@@ -93,7 +93,7 @@ test('a certificate, a bucket or an address of a database that cannot be: nothin
     assert(!existsSync(data))
   }))
 
-test('a database server that is not there is told of at once, without its password, and a stop is heard', () =>
+test('an unreachable database is reported immediately without its password, and SIGTERM still works', () =>
   withFolder(async folder => {
     const place = ['--data', folder, '--listen', '127.0.0.1:0', '--console', 'off', '--workers', '1']
     const args = [PROGRAM, 'serve', ...place, '--meta', 'postgres://me:hush@127.0.0.1:1/db', '--log-level', 'warn']

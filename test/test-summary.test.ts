@@ -28,7 +28,7 @@ function bunPrints(lines: readonly string[], isFine: boolean): string {
 
 const TOTALS = [' 2 pass', ' 1 skip', ' 1 fail', 'Ran 4 tests across 1 file. [45.00ms]']
 
-test('Bun: a failure is printed with what stands before it, passes are not', () => {
+test('Bun: a failure is printed with the output before it, passes are not', () => {
   const lines = ['one.test.js:', '(pass) good [1.77ms]', 'Error: broken', '      at one.test.js:3', '(fail) bad [3ms]']
   const printed = bunPrints([...lines, '(pass) fine', '(skip) no disk here', '', ...TOTALS], false)
   const failure = ['Error: broken', '      at one.test.js:3', '✖ bad (one.test.js)']
@@ -47,7 +47,7 @@ test('Bun: a run that passes is one line', () => {
   )
 })
 
-test('Bun: a run that dies before its counts says its last words and is no success', () => {
+test('Bun: a run that dies before its counts prints its last output and fails', () => {
   const printed = bunPrints(['one.test.js:', '(pass) good', 'panic: out of memory'], false)
   assert.match(printed, /panic: out of memory/)
   assert.match(printed, /^0 passed, 1 failed, 0 skipped$/m)

@@ -104,7 +104,7 @@ function importsOf(source: Source): string[] {
 
 const none = (problems: readonly string[]): void => assert.deepEqual(problems, [])
 
-test('floors: each imports only what stands below it', () => {
+test('layers: each imports only the layers below it', () => {
   const bad: string[] = []
   for (const source of core) {
     const may = MAY[source.folder]
@@ -139,7 +139,7 @@ test('console: its client agrees with the description of the admin API', async (
   assert(isCurrent, 'console/src/api/admin-api.ts is out of date: npm run console-client')
 })
 
-test('imports: no file reaches itself again, not even by its types', () => {
+test('imports: no cycles, not even of types', () => {
   const targets = new Map([...code, ...pages].map(source => [relative('src', source.path), importsOf(source)]))
   const finished = new Set<string>()
   const circles: string[] = []
@@ -158,7 +158,7 @@ test('control flow: values that may be promises are awaited, not passed to conti
   none(bad.map(({ path }) => path))
 })
 
-test('runtimes: what is special for Bun is decided in one place, and no response is destroyed', () => {
+test('runtimes: differences of Bun are in one file, and no response is destroyed', () => {
   const bad: string[] = []
   for (const { path, text } of core) {
     const plain = withoutComments(text)
@@ -169,7 +169,7 @@ test('runtimes: what is special for Bun is decided in one place, and no response
   none(bad)
 })
 
-test('seams: nothing in the core calls fs, the clock or chance directly', () => {
+test('seams: nothing in the core uses fs, the clock or randomness directly', () => {
   const bad: string[] = []
   const ABOVE = ['', 'server', 'cli']
   // Composition and commands have no layer above that could inject these.
@@ -200,7 +200,7 @@ const OTHERS =
   'rotation usageBase usageSlot'
 const OTHER_RECORDS = new RegExp(`^(recordKey\\.(${OTHERS.replaceAll(' ', '|')})\\(|ahead$|keyUseScanKey\\()`)
 
-test('P32: a version leaves its place through one gate only', () => {
+test('P32: version records are removed by the lock gate only', () => {
   const bad: string[] = []
   for (const { path, text } of core) {
     const plain = withoutComments(text)
@@ -228,7 +228,7 @@ test('P32: a version leaves its place through one gate only', () => {
   assert.match(gate, /const refusal = mayRemove\(/, 'the gate asks the lock rule')
 })
 
-test('P23: a key is disabled only where locks are asked', () => {
+test('P23: a key is disabled only where locks are checked', () => {
   const bad = core.filter(
     ({ path, text }) => path !== 'src/store/keys/named-keys.ts' && /keyring\.disable\(/.test(text),
   )
@@ -330,7 +330,7 @@ function longFunctions(path: string, lines: readonly string[]): string[] {
   return bad
 }
 
-test('nothing unfinished, nothing that tells of another place', () => {
+test('no unfinished code, and no file names without meaning', () => {
   const bad: string[] = []
   const unfinished = new RegExp(['TO', 'DO|FIX', 'ME|X', 'XX|@ts-ig', 'nore|\\bas any\\b'].join(''))
   for (const { path, text } of everything) {

@@ -224,14 +224,14 @@ function failureSuite(suiteTest: SuiteTest): void {
     }
   })
 
-  suiteTest('a second body for the same id does no harm to the first', async ({ blobs }) => {
+  suiteTest('a second body for the same id leaves the first intact', async ({ blobs }) => {
     const bytes = payload(3 * MIB)
     const location = await blobs.write(idOf(1), [bytes])
     await assert.rejects(blobs.write(idOf(1), [payload(5 * MIB, 1)]))
     assert((await readAll(blobs, idOf(1), location)).equals(bytes))
   })
 
-  suiteTest('another blob in its place is not taken for it', async ({ blobs }) => {
+  suiteTest('a blob replaced by another one is detected', async ({ blobs }) => {
     const [mine, other] = await Promise.all([
       blobs.write(idOf(1), [payload(900)]),
       blobs.write(idOf(2), [payload(900)]),

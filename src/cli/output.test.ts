@@ -12,7 +12,7 @@ test('columns are as wide as what stands in them', () => {
   assert.equal(facts({ one: 1, other: undefined, third: 'x' }), 'one    1\nthird  x')
 })
 
-test('a name that somebody chose moves no cursor', () => {
+test('a user-chosen name cannot move the cursor', () => {
   assert.equal(facts({ name: 'a\x1b[2Jb\nc\u202e' }), 'name  a\ufffd[2Jb\ufffdc\ufffd')
 })
 

@@ -55,7 +55,7 @@ test('--help asks for the help of a command or of a group, also where arguments 
   assert.match(help(), /\n {2}bucket lock /)
 })
 
-test('how far two words are apart', () => {
+test('edit distance of two words', () => {
   const cases: readonly (readonly [string, string, number])[] = [
     ['', '', 0],
     ['a', '', 1],

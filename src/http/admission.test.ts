@@ -16,7 +16,7 @@ const isRefused = (act: () => void): boolean => {
   }
 }
 
-test('strangers take up a part of the room, and leave the rest to others', () => {
+test('anonymous requests may use only their share of the slots', () => {
   const admission = new Admission(LIMITS)
   const enter = (isStranger: boolean): Slot => {
     const slot = admission.enter()
@@ -50,7 +50,7 @@ test('an authenticated request no longer counts against the limit of anonymous o
   assert(isRefused(() => places[0]!.reserveMemory(1)))
 })
 
-test('bytes that are held are bounded, more so for strangers, and come back', () => {
+test('reserved memory is bounded, more tightly for anonymous requests, and is released', () => {
   const admission = new Admission(LIMITS)
   const known = admission.enter()
   known.reserveMemory(70)

@@ -50,16 +50,16 @@ async function waiting(count: number): Promise<{ isCut: boolean; served: number[
   return { isCut, served, passedOver }
 }
 
-test('requests that wait for one that changes something are served in their order', async () => {
+test('requests queued behind a write are served in order', async () => {
   const served = Array.from({ length: 100 }, (_, number) => number)
   assert.deepEqual(await waiting(100), { isCut: false, served, passedOver: 0 })
 })
 
-test('a flood of requests that wait ends their connection, and all of them are passed over', async () => {
+test('too many queued requests close their connection, and none of them is served', async () => {
   assert.deepEqual(await waiting(200), { isCut: true, served: [], passedOver: 200 })
 })
 
-test('requests that change nothing do not wait for each other', async () => {
+test('reads on one connection do not wait for each other', async () => {
   const connection = connectionOf(new Socket())
   let free = (): void => {}
   const first = inTurn(connection, true, () => new Promise<void>(resolve => (free = resolve)), assert.fail)
@@ -67,7 +67,7 @@ test('requests that change nothing do not wait for each other', async () => {
   await first
 })
 
-test('whichever of several is over first, what changes something waits for the others', async () => {
+test('a write waits for all earlier requests, in whatever order they end', async () => {
   for (const first of [0, 1, 2]) {
     const connection = connectionOf(new Socket())
     const free: (() => void)[] = []

@@ -48,7 +48,7 @@ test('form: any bytes come out as they went in, however the wire cuts them', asy
   )
 })
 
-test('form: folders of a file name are dropped, fields after the file are not read', async () => {
+test('form: directories in a file name are dropped, and fields after the file are ignored', async () => {
   const form = `${fileHead('C:\\x\\b.txt')}bytes\r\n${field('key', 'late')}--${B}--`
   assert.deepEqual(await read(form), { fields: [], fileName: 'b.txt', file: Buffer.from('bytes') })
 })

@@ -5,7 +5,7 @@ import { canBeHeader, headerText, headerWire, trimmed } from './raw-request.ts'
 
 const wire = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
-test('R14: UTF-8 is read as what it means', () => {
+test('R14: UTF-8 header values are decoded', () => {
   for (const text of ['plain', 'é', 'Ünïcode-文', '😀', '\u0080']) {
     assert.equal(headerText(wire(text)), text)
     assert.equal(headerWire(text), wire(text))
@@ -20,11 +20,11 @@ test('R14 A58: every byte of a header value is returned as it was sent', () => {
   fc.assert(fc.property(bytes, sent => assert.equal(headerWire(headerText(sent)), sent)))
 })
 
-test('R14: values that were joined come back one behind the other', () => {
+test('R14: joined values are returned in order', () => {
   assert.equal(headerWire([headerText('caf\xe9'), headerText(wire('文'))].join()), `caf\xe9,${wire('文')}`)
 })
 
-test('R14: only spaces and tabs are no part of a value: other white space may be half of a letter', () => {
+test('R14: only spaces and tabs are trimmed: other white-space bytes may belong to a character', () => {
   for (const text of ['voilà', 'НАБОР', '\u00a0', 'a  b', '']) assert.equal(trimmed(` \t${wire(text)}\t `), wire(text))
 })
 

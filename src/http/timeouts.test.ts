@@ -16,7 +16,7 @@ function isEverTooSlow(bytes: number, everyMs: number, busyMs = 0): boolean {
   return false
 }
 
-test('A48: a body is too slow after 20 seconds without a byte, or below 1 KB a second over a minute', () => {
+test('A48: a body times out after 20 s without a byte, or below 1 KB/s over a minute', () => {
   for (const [bytes, everyMs, expected] of [
     [1, 1_000, true],
     [1023, 1_000, true],
@@ -31,7 +31,7 @@ test('A48: a body is too slow after 20 seconds without a byte, or below 1 KB a s
   }
 })
 
-test('A48: time in which nobody waits for the body does not count', () => {
+test('A48: only time spent waiting for the body counts', () => {
   assert.equal(isEverTooSlow(64, 10, 30_000), false)
   const idle = new TransferRate()
   assert.equal(idle.isTooSlow(1e9), false)
@@ -45,7 +45,7 @@ test('A48: a body that arrives at 1 KB a second or more is never too slow', () =
   )
 })
 
-test('a step ends what is over, once, and leaves the rest', () => {
+test('a check expires overdue waits once and leaves the others', () => {
   const clock = new ManualClock()
   const timeouts = new Timeouts(clock)
   const ended: string[] = []

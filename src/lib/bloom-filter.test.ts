@@ -4,7 +4,7 @@ import { BloomFilter } from './bloom-filter.ts'
 
 const keyOf = (n: number): Buffer => Buffer.from(`bucket/key ${n}`)
 
-test('every added key is reported, and hardly any other', () => {
+test('every added key is found, and few others are', () => {
   const set = new BloomFilter()
   assert(!set.mayHave(keyOf(0)))
   for (let n = 0; n < 50_000; n++) set.add(keyOf(n))

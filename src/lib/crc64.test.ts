@@ -15,13 +15,13 @@ function bitByBit(bytes: Uint8Array): bigint {
   return crc ^ 0xffff_ffff_ffff_ffffn
 }
 
-test('the check value of the catalogue', () => {
+test('the CRC-64 has the check value of its catalogue entry', () => {
   assert.equal(crc64(Buffer.from('123456789')), 0xae8b14860a799888n)
   assert.equal(crc64(Buffer.alloc(0)), 0n)
   assert.equal(crc64(Buffer.from('aaa')).toString(16), '467af6ff93fb1ac9')
 })
 
-test('the same as a bit at a time, for every length and any split', () => {
+test('the CRC equals the bitwise computation, for every length and split', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(200), (bytes, cut) => {
       const expected = bitByBit(bytes)

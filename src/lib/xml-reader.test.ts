@@ -55,7 +55,7 @@ test('attributes are kept, by prefix and by local name', () => {
   assert.equal(attribute(node, 'ype'), undefined)
 })
 
-test('A61: no document type, no entity, however it is written', () => {
+test('A61: document types and entities are refused in every form', () => {
   const laughs = '<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><l>&b;</l>'
   refused(laughs, /not allowed, at character 0/)
   refused('<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', /not allowed/)
@@ -83,7 +83,7 @@ test('A62: references are bounded', () => {
   refused(`<a b="${'&lt;'.repeat(XML_LIMITS.referencesMax)}">&lt;</a>`, /too many references, at character 0$/)
 })
 
-test('A63: names of the language are names', () => {
+test('A63: element names such as __proto__ are ordinary names', () => {
   const root = parseXml('<a><__proto__><polluted>1</polluted></__proto__><constructor __proto__="x"/></a>')
   assert.deepEqual(
     root.children.map(({ name }) => name),
@@ -93,7 +93,7 @@ test('A63: names of the language are names', () => {
   assert.equal(({} as Record<string, unknown>).polluted, undefined)
 })
 
-test('A64: depth and number are bounded, and the stack is not used up', () => {
+test('A64: depth and number of elements are bounded, without exhausting the stack', () => {
   const nested = (depth: number) => '<a>'.repeat(depth) + '</a>'.repeat(depth)
   assert.equal(parseXml(nested(XML_LIMITS.depthMax)).name, 'a')
   refused(nested(XML_LIMITS.depthMax + 1), /too deep/)
@@ -111,7 +111,7 @@ test('A64: depth and number are bounded, and the stack is not used up', () => {
   assert.equal(parseXml('<r><a/></r>', 2).children.length, 1)
 })
 
-test('A64: attributes are bounded, of each element and in all', () => {
+test('A64: attributes are bounded, per element and in total', () => {
   const attributes = (count: number): string => Array.from({ length: count }, (_, i) => ` a${i}=""`).join('')
   const each = XML_LIMITS.attributesPerElementMax
   assert.equal(parseXml(`<r${attributes(each)}/>`).attributes.size, each)
@@ -273,7 +273,7 @@ function same(read: XmlNode, wrote: Plain): void {
   }
 }
 
-test('documents of the writer are read back: every character but zero', () => {
+test('documents of the writer are parsed back, with every character except NUL', () => {
   fc.assert(
     fc.property(anyPlain, plain => {
       const writer = new XmlWriter()

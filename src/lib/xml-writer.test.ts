@@ -5,7 +5,7 @@ import { asMarkup, renderRoot, renderXml, XML_DECLARATION, type XmlDocument, Xml
 
 const leaf = (value: string | number | boolean | undefined): string => new XmlWriter().leaf('k', value).end().toString()
 
-test('R1: a document begins with its declaration; a namespace stands on its root', () => {
+test('R1: a document begins with its declaration, and its root has the namespace', () => {
   const document: XmlDocument = { root: 'R', write: to => void to.leaf('A', 1) }
   assert.equal(renderXml(document).toString(), '<?xml version="1.0" encoding="UTF-8"?>\n<R><A>1</A></R>')
   assert.equal(renderXml(document, 'http://n/').toString(), `${XML_DECLARATION}<R xmlns="http://n/"><A>1</A></R>`)

@@ -17,7 +17,7 @@ import { parseXml } from './xml-reader.ts'
 
 const read = (inner: string) => parseXml(`<Part xmlns="http://any/">${inner}</Part>`)
 
-test('R75: the root must be the one asked for, in any namespace', () => {
+test('R75: the root must be the expected one, in any namespace', () => {
   assert.equal(rootNamed(read(''), 'Part').name, 'Part')
   assert.throws(() => rootNamed(read(''), 'part'), BadXml)
   assert.equal(rootNamed(parseXml('<x:Part xmlns:x="u"/>'), 'Part').name, 'Part')

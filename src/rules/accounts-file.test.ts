@@ -7,7 +7,7 @@ const KEY = { accessKey: 'AKONE', secretKey: 'hush-hush' }
 const ALLOW = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 'svc:GetObject', Resource: '*' }] }
 const one = (change: object): string => JSON.stringify({ accounts: [{ accountId: ID, ...change }] })
 
-test('a whole file is read as it stands', () => {
+test('a complete accounts file is parsed', () => {
   const file = {
     accountId: ID,
     canonicalId: 'ab'.repeat(32),
@@ -79,7 +79,7 @@ test('an error names its place in the file and reveals no secret', () => {
   }
 })
 
-test('two accounts never have one canonical id', () => {
+test('two accounts never share a canonical id', () => {
   const canonicalId = 'cd'.repeat(32)
   const accounts = [
     { accountId: ID, canonicalId },

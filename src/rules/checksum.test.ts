@@ -136,7 +136,7 @@ test('R83: one checksum, counted only for objects in parts', () => {
   }
 })
 
-test('R83 R112: a claim that is wrong is a bad digest', () => {
+test('R83 R112: a wrong checksum is BadDigest', () => {
   const claim = parseExpectedChecksum([['crc32', 'DUoRhQ==']], false)!
   checkExpectedChecksum(claim, digestOf('CRC32', Buffer.from('hello world')))
   const { code, detail } = fault(() => checkExpectedChecksum(claim, digestOf('CRC32', Buffer.from('hello World'))))

@@ -134,7 +134,7 @@ const writeOutcome = (
   }
 }
 
-test('R92–R94: both conditions are looked at, If-Match first', () => {
+test('R92–R94: both conditions are evaluated, If-Match first', () => {
   assert.equal(writeOutcome(undefined, undefined, undefined), 'proceed')
   assert.equal(writeOutcome(['a'], undefined, 'a'), 'proceed')
   assert.equal(writeOutcome(['b', 'a'], undefined, 'a'), 'proceed')
@@ -169,7 +169,7 @@ test('lists of tags: quotes optional, weak ones, any', () => {
   for (const [header, tags] of rows) assert.deepEqual(parseEtags(header, 'weak'), tags, header)
 })
 
-test('a weak tag permits no change', () => {
+test('a weak ETag does not satisfy If-Match', () => {
   assert.deepEqual(parseEtags('W/"a", "b"', 'strong'), ['W/"a"', 'b'])
 })
 
@@ -182,7 +182,7 @@ test('quoted tags are parsed back from lists of any length', () => {
   )
 })
 
-test('any header is read to its end', () => {
+test('parsing any header terminates', () => {
   const piece = fc.constantFrom('"', ',', ' ', 'W/', '*', 'a', '\t')
   fc.assert(
     fc.property(fc.array(piece), pieces => {

@@ -59,7 +59,7 @@ test('powers add up: pieces too large to hold, up to 5 GiB', () => {
   }
 })
 
-test('a digest of another length is an error of ours', () => {
+test('a digest of the wrong length is an internal error', () => {
   assert.throws(() => combineCrcs('CRC32', [{ digest: Buffer.alloc(8), size: 1 }]), RangeError)
   assert.throws(() => combineCrcs('CRC64NVME', [{ digest: Buffer.alloc(4), size: 1 }]), RangeError)
 })

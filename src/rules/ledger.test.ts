@@ -48,7 +48,7 @@ function ledger(count: number, key: Ed25519Key = KEY, name: LedgerName = NAME, n
 
 const problemOf = (lines: readonly string[], expected = {}) => verifyLedger(lines, expected).problem
 
-test('P31: a ledger as it was written is whole, whatever its length', () => {
+test('P31: an unmodified ledger of any length verifies', () => {
   for (const count of [0, 1, 2, 7]) {
     const verdict = verifyLedger(ledger(count), { publicKey })
     assert.equal(verdict.problem, undefined)
@@ -56,7 +56,7 @@ test('P31: a ledger as it was written is whole, whatever its length', () => {
   }
 })
 
-test('P31: every field of every line, altered in any character, is noticed in that line', () => {
+test('P31: a changed character in any field of any line is detected in that line', () => {
   const lines = ledger(4)
   const place = fc.nat(lines.length - 1).chain(line => fc.tuple(fc.constant(line), fc.nat(lines[line]!.length - 1)))
   fc.assert(
@@ -74,7 +74,7 @@ test('P31: every field of every line, altered in any character, is noticed in th
   )
 })
 
-test('P31: each field of an entry, altered with its hash made right again, breaks the chain at the next line', () => {
+test('P31: an entry changed together with its hash breaks the chain at the next line', () => {
   const lines = ledger(5)
   const fields = Object.keys(JSON.parse(lines[2]!)).filter(field => field !== 'hash')
   assert.deepEqual(fields, ['sequence', 'time', 'what', 'key', 'versionId', 'before', 'after', 'by', 'previous'])
@@ -87,7 +87,7 @@ test('P31: each field of an entry, altered with its hash made right again, break
   }
 })
 
-test('P31: dropped, doubled, moved, exchanged and added lines are noticed', () => {
+test('P31: dropped, duplicated, moved, swapped and added lines are detected', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 9 }), fc.nat(99), fc.nat(99), (count, one, two) => {
       const lines = ledger(count)
@@ -102,7 +102,7 @@ test('P31: dropped, doubled, moved, exchanged and added lines are noticed', () =
   )
 })
 
-test('P31: the end cut off, at any place and with any older closing line, is noticed', () => {
+test('P31: truncation is detected at any line and with any older closing line', () => {
   const lines = ledger(6)
   for (let left = 0; left < lines.length; left++) {
     assert.match(problemOf(lines.slice(0, left))?.reason ?? '', /truncated/)
@@ -120,7 +120,7 @@ test('P31: the end cut off, at any place and with any older closing line, is not
   assert.deepEqual([problem?.line, problem?.sequence], [4, 3])
 })
 
-test('P31: two ledgers are not exchanged, and another key is not taken for the right one', () => {
+test('P31: another ledger, or one signed by another key, is detected', () => {
   const mine = ledger(3)
   const theirs = ledger(3, KEY, { ...NAME, bucket: 'other' })
   const elsewhere = ledger(3, KEY, { ...NAME, store: 'cd'.repeat(16) })
@@ -137,7 +137,7 @@ test('P31: two ledgers are not exchanged, and another key is not taken for the r
   assert.equal(verifyLedger(forged).publicKey, OTHER_KEY.publicKey.toString('hex'))
 })
 
-test('P31: input that is no ledger is reported as such, without an exception', () => {
+test('P31: input that is not a ledger is reported without an exception', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.string(), fc.json(), fc.constantFrom(...ledger(2)))), lines => {
       const whole = lines.join('\n') === ledger(2).join('\n')

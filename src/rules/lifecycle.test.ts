@@ -71,14 +71,14 @@ test('R89: every predicate of a filter must hold', () => {
   }
 })
 
-test('R89: names are encoded, and dates beyond all calendars are none', () => {
+test('R89: rule names are encoded, and dates out of range are omitted', () => {
   assert.match(expirationText({ at: MADE, ruleId: 'a "b" ü' }), /rule-id="a%20%22b%22%20%C3%BC"$/)
   assert.equal(ruleIdText('plain name'), 'plain name')
   assert.equal(ruleIdText('ü'), '%C3%BC')
   assert.equal(expirationOf(rules(rule('x', '', days(2_147_483_647))), object), undefined)
 })
 
-test('R67: uploads go by prefix alone, the earliest rule first', () => {
+test('R67: uploads are matched by prefix only, and the earliest rule applies', () => {
   const all = rules(
     rule('a', '', abort(7)) + rule('b', '<Prefix>big/</Prefix>', abort(1)) + rule('c', '', abort(1), 'Disabled'),
   )
@@ -98,7 +98,7 @@ const noncurrent = (count: number, keep = ''): string =>
   `<NoncurrentVersionExpiration><NoncurrentDays>${count}</NoncurrentDays>${keep}</NoncurrentVersionExpiration>`
 const keepTwo = '<NewerNoncurrentVersions>2</NewerNoncurrentVersions>'
 
-test('a noncurrent version goes by when it was replaced and by how many newer ones there are', () => {
+test('a noncurrent version expires by its age since replacement and the number of newer ones', () => {
   const all = rules(rule('few', '', noncurrent(1, keepTwo)) + rule('old', '', noncurrent(10)))
   const of = { ...object, marker: false, since: at('2026-11-20T00:00:00Z') }
   for (const [newer, due, ruleId] of [
@@ -116,7 +116,7 @@ test('a noncurrent version goes by when it was replaced and by how many newer on
   assert.equal(newerVersionsNeeded(rules(rule('old', '', noncurrent(10)))), 0)
 })
 
-test('a marker is matched by its name alone', () => {
+test('a delete marker is matched by its key only', () => {
   const bySize = rules(rule('x', '<ObjectSizeLessThan>500</ObjectSizeLessThan>', noncurrent(1)))
   const of = { ...object, since: MADE, newer: 0 }
   assert.notEqual(noncurrentExpirationOf(bySize, { ...of, marker: false }), undefined)
@@ -128,7 +128,7 @@ test('a marker is matched by its name alone', () => {
   assert.equal(loneMarkerExpirationOf(rules(rule('x', '<Prefix>b</Prefix>', days(3))), 'a', MADE), undefined)
 })
 
-test('prefixes to look under: those of enabled rules on the matter, none within another', () => {
+test('prefixes to scan are those of enabled rules, without ones that a shorter one covers', () => {
   const all = rules(
     rule('1', '<Prefix>logs/</Prefix>', days(1)) +
       rule('2', '<Prefix>logs/a</Prefix>', days(1)) +

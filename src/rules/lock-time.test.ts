@@ -6,7 +6,7 @@ import { isJump, JUMP_MS_MAX, lockTime, nextClockMark } from './lock-time.ts'
 const AT = 10_000_000_000
 const moment = fc.integer({ min: 0, max: 2 * AT })
 
-test('P19: a day ahead of what is accounted for is the clock, more is a jump', () => {
+test('P19: a clock up to a day ahead of the accounted time is accepted, more is a jump', () => {
   for (const [now, trusted, time] of [
     [AT, AT, AT],
     [AT + JUMP_MS_MAX, AT, AT + JUMP_MS_MAX],
@@ -28,7 +28,7 @@ test('P19: locks end neither before the clock says so, nor more than a day befor
   )
 })
 
-test('P19: the mark never falls back, and no jump carries it along', () => {
+test('P19: the accounted time never decreases and never follows a jump', () => {
   fc.assert(
     fc.property(moment, moment, (now, accounted) => {
       const mark = nextClockMark(now, accounted)

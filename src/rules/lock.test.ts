@@ -40,7 +40,7 @@ test('G19 P13 P16: a hold refuses whatever the retention, the time and the bypas
   )
 })
 
-test('G19 P14 P19: compliance gives way to nothing but time', () => {
+test('G19 P14 P19: only time ends compliance retention', () => {
   fc.assert(
     fc.property(fc.nat(2 * NOW), fc.nat(2 * NOW), fc.boolean(), (until, now, bypass) => {
       const refusal = mayRemove({ hold: false, retention: { mode: 'compliance', until } }, now, bypass)

@@ -122,7 +122,7 @@ test('R79 R80: the checksum of a listed part must match the stored one', () => {
 
 const claim = (name: string, value: string) => parseExpectedChecksum([[name, value]], true)
 
-test('R82 R83: a completion that says what the parts say, or less', () => {
+test('R82 R83: a completion that agrees with its parts, or states less', () => {
   const parts = sum('CRC32', HELLO)
   const derivedFull = { ...full, value: 'DUoRhQ==' }
   const derivedComposite = { ...composite, value: '1Fu2mQ==-2' }
@@ -144,7 +144,7 @@ test('R82 R83: a completion that says what the parts say, or less', () => {
   )
 })
 
-test('R82 R83: a completion that contradicts', () => {
+test('R82 R83: a completion that contradicts its parts', () => {
   const parts = sum('CRC32', HELLO)
   const type = fault(() => verifyCompletionChecksum(composite, 'FULL_OBJECT', undefined, parts))
   assert.deepEqual([type.code, type.detail.typeDiffers], ['BadDigest', true])

@@ -24,7 +24,7 @@ const prefix = (text: string): string => `<KeyPrefixEquals>${text}</KeyPrefixEqu
 const error = (status: number): string => `<HttpErrorCodeReturnedEquals>${status}</HttpErrorCodeReturnedEquals>`
 const asked = (key: string, query = '') => ({ key, scheme: 'http', host: 'site.example:9000', query }) as const
 
-test('R12: everything goes elsewhere, by the protocol of the visit or the one that is set', () => {
+test('R12: RedirectAllRequestsTo uses its protocol, or that of the request', () => {
   const to = (protocol: string) =>
     site(`<RedirectAllRequestsTo><HostName>new.example</HostName>${protocol}</RedirectAllRequestsTo>`)
   assert.deepEqual(redirectBeforeLookup(to(''), asked('a b/ü')), {
@@ -35,7 +35,7 @@ test('R12: everything goes elsewhere, by the protocol of the visit or the one th
   assert.equal(secure?.location, 'https://new.example/')
 })
 
-test('rules on prefixes act before the look, in their order; rules on errors only after it', () => {
+test('routing rules on prefixes apply before the lookup, rules on errors only after it', () => {
   const rules = pages(
     rule(prefix('docs/') + error(404), '<ReplaceKeyWith>gone.html</ReplaceKeyWith>'),
     rule(prefix('docs/'), '<ReplaceKeyPrefixWith>documents/</ReplaceKeyPrefixWith>'),
@@ -69,7 +69,7 @@ test('rules on prefixes act before the look, in their order; rules on errors onl
   assert.equal(redirectBeforeLookup(always, asked('x'))?.location, 'http://a.example/x')
 })
 
-test('a folder stands for its index', () => {
+test('a path that ends in a slash is its index document', () => {
   const plain = pages()
   for (const [key, page] of [
     ['', 'index.html'],
@@ -83,7 +83,7 @@ test('a folder stands for its index', () => {
   assert.deepEqual(redirectToFolder(asked('a b')), { status: 302, location: '/a%20b/' })
 })
 
-test('A84: no Location that a key makes leads to another host or ends its header', () => {
+test('A84: no key produces a Location on another host or with a line break', () => {
   const rules = pages(rule('', '<ReplaceKeyPrefixWith></ReplaceKeyPrefixWith>'))
   const keys = fc.oneof(
     fc.string({ unit: 'grapheme', minLength: 1 }),

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openMemoryMeta } from '../meta/memory/memory.ts'
 import { ROOT_FILE, rootKey } from './accounts.ts'
 
-test('a first start that was killed while it kept the root key does not keep the next one from starting', async () => {
+test('after a kill while the first start stores the root key, the next start succeeds', async () => {
   const data = await mkdtemp(join(tmpdir(), 'holdfast-root-'))
   try {
     await writeFile(join(data, `${ROOT_FILE}.new`), 'HALF')

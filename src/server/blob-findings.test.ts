@@ -19,7 +19,7 @@ test('a folder of blobs is tried, and nothing is left in it', async () => {
   }
 })
 
-test('a place that is missing or that no driver knows is a finding', async () => {
+test('a missing location or one of an unknown driver is a finding', async () => {
   const missing = join(tmpdir(), 'holdfast-not-there', 'blobs')
   assert.deepEqual(
     (await blobFindings(missing)).map(({ state }) => state),

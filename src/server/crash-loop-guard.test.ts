@@ -9,15 +9,15 @@ const pauses = (...lives: readonly WorkerExit[]): readonly (number | undefined)[
 
 const five = (life: WorkerExit): readonly WorkerExit[] => Array<WorkerExit>(5).fill(life)
 
-test('a worker that ended after its start is replaced later and later, and then no more', () => {
+test('a worker that keeps failing is replaced after growing delays, then not at all', () => {
   assert.deepEqual(pauses(...five({ ms: 4_999, hasServed: true, wasKilled: false })), [0, 400, 800, 1600, undefined])
 })
 
-test('a worker that never served died of its start, however long a slow machine took over it', () => {
+test('a worker that exits before it serves counts as a failed start, however long it took', () => {
   assert.deepEqual(pauses(...five({ ms: 60_000, hasServed: false, wasKilled: false })), [0, 400, 800, 1600, undefined])
 })
 
-test('one that served for a while is replaced at once, and the count begins anew', () => {
+test('a worker that served for a while is replaced immediately, and the count is reset', () => {
   const [short, long] = [
     { ms: 10, hasServed: true, wasKilled: false },
     { ms: 5_000, hasServed: true, wasKilled: false },
@@ -25,7 +25,7 @@ test('one that served for a while is replaced at once, and the count begins anew
   assert.deepEqual(pauses(short, short, short, short, long, short, short), [0, 400, 800, 1600, 0, 0, 400])
 })
 
-test('one that was killed while it served is replaced at once, however often', () => {
+test('a worker killed while serving is always replaced immediately', () => {
   assert.deepEqual(
     pauses(...Array<WorkerExit>(50).fill({ ms: 10, hasServed: true, wasKilled: true })),
     Array(50).fill(0),

@@ -16,7 +16,7 @@ async function roomyDisk(): Promise<{ disk: MemoryDisk; room: { free: number }; 
   return { disk, room, names: () => disk.list('/data') }
 }
 
-test('a disk that fills up is logged as an error once, and once more when it has room again', async () => {
+test('a full disk is logged as an error once, and its recovery once', async () => {
   const { disk, room } = await roomyDisk()
   const lines: Readonly<Record<string, unknown>>[] = []
   const tell = { log: (line: (typeof lines)[0]) => lines.push(line), notice() {}, abort() {} }
@@ -48,7 +48,7 @@ test('an engine of blobs is watched by the space it reports, and named without i
   assert.deepEqual([watch.isFull, lines.length], [false, 2])
 })
 
-test('ballast is taken on where there is ample room, thrown off when there is none, and taken on again', async () => {
+test('ballast is allocated while space is ample, released on a full disk, and allocated again', async () => {
   const { disk, room, names } = await roomyDisk()
   const ballast = new Ballast(disk, '/data')
   room.free = GIB + BALLAST_BYTES - 1
@@ -66,7 +66,7 @@ test('ballast is taken on where there is ample room, thrown off when there is no
   assert.equal(await ballast.release(), false)
 })
 
-test('ballast that the disk has no room for after all leaves nothing behind', async () => {
+test('ballast that does not fit leaves no file behind', async () => {
   const { disk, names } = await roomyDisk()
   const { open } = disk
   disk.open = async (path, how) => {

@@ -9,7 +9,7 @@ const MOUNTS = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=rem
 33 22 0:42 / /tmp rw - ext4 /dev/sdc rw
 `
 
-test('a path lies on the mount with the longest point above it, the last one of several', () => {
+test('a path belongs to the mount with the longest matching mount point, the last of equals', () => {
   const mounts = readMounts(MOUNTS)
   const at = (path: string) => mountOf(path, mounts)
   assert.equal(at('/home/x')?.kind, 'ext4')
@@ -35,7 +35,7 @@ test('filesystems in memory and overlays are refused for all data, network files
   assert.equal(problems('tmpfs', 'metadata', 'barrier=0'), 2)
 })
 
-test('a folder that is not there yet lies where the one above it does', () => {
+test('a missing folder is assessed by its nearest existing parent', () => {
   assert.deepEqual(filesystemOf('/proc/none/of/these'), filesystemOf('/proc'))
   assert.equal(filesystemOf('/proc').kind, 'proc')
 })

@@ -95,7 +95,7 @@ test('on a terminal a line is text, otherwise JSON, and either has the time', ()
   }
 })
 
-test('colours: on a terminal alone, and not with NO_COLOR or on one that has none', () => {
+test('colours are used only on a terminal that has them, and not with NO_COLOR', () => {
   const isColoured = (isTTY: boolean, env: NodeJS.ProcessEnv): boolean =>
     logged(isTTY, env, { level: 'error', message: 'x' }, 'text').includes('\x1b[')
   assert(isColoured(true, {}))
@@ -123,7 +123,7 @@ test('a request is one readable line of text', () => {
   assert.match(text(requestLine(nowhere, host), TIME), / InvalidRequest: No\. host nobody\.example$/)
 })
 
-test('no client makes a second line, moves the cursor or passes for another field', () => {
+test('no client can add a line, move the cursor or forge a field', () => {
   const odd = fc.string({ unit: 'binary' }).map(text => `/b/${text}`)
   fc.assert(
     fc.property(odd, resource => {
@@ -159,7 +159,7 @@ test('a line is cut to what a pipe takes at once, in either format', () => {
   }
 })
 
-test('times are those that Date writes', () => {
+test('timestamps equal those of Date', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), now => {
       assert.equal(timestamp(now), new Date(now).toISOString())
@@ -168,7 +168,7 @@ test('times are those that Date writes', () => {
   )
 })
 
-test('the format of the log is one that there is', () => {
+test('an unknown log format is refused', () => {
   assert.equal(readConfig([], {})?.logFormat, 'auto')
   assert.equal(readConfig([], { HOLDFAST_LOG_FORMAT: 'json' })?.logFormat, 'json')
   assert.throws(() => readConfig(['--log-format', 'xml'], {}), /auto, text or json, not xml/)
@@ -176,7 +176,7 @@ test('the format of the log is one that there is', () => {
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-test('log lines: those of one turn go together, in order, and none waits for another turn', async () => {
+test('log lines of one event-loop turn are written together and in order', async () => {
   const written: string[] = []
   const lines = new LogLines(text => written.push(text))
   lines.add('one\n')

@@ -19,7 +19,7 @@ test('a stopped process is distinguished from a running one and from one that is
   assert.equal(isStopped(pid), false)
 })
 
-test('only what is stopped at two looks in a row is found, as long as it is', () => {
+test('a process is reported as stopped after two observations in a row', () => {
   const looks = new StoppedProcesses<string>()
   const step = (...stopped: readonly string[]) => looks.step(['a', 'b'], member => stopped.includes(member))
   assert.deepEqual([step('a'), step('a', 'b'), step('b'), step(), step('a')], [[], ['a'], ['b'], [], []])

@@ -20,7 +20,7 @@ const lineOf = (outcome: object, exchange: object): RequestLine =>
     { request: { method: 'GET', headers: [] }, ...exchange } as unknown as ExchangeRecord,
   )
 
-test('a line of the log is the JSON of its fields, printable, whatever a client put into them', () => {
+test('a log line is printable JSON of its fields, whatever a client sent', () => {
   const line = fc.record({
     method: text,
     host: maybe,
@@ -59,7 +59,7 @@ test('a line of the log is the JSON of its fields, printable, whatever a client 
   )
 })
 
-test('the level of a request goes by how it really ended, also behind a 200 that was sent before', () => {
+test('the log level follows the outcome of a request, even after an early 200', () => {
   const level = (ended: number, sent: number): string =>
     lineOf(
       { operationName: 'PutObject', dialect: { name: 's3' }, code: 'Odd', response: { status: ended } },
@@ -72,7 +72,7 @@ test('the level of a request goes by how it really ended, also behind a 200 that
   assert.deepEqual([level(500, 200), level(412, 200)], ['warn', 'info'])
 })
 
-test('a refusal that carries no message of its own has that of its code', () => {
+test('a fault without its own message has the message of its code', () => {
   const response = { status: 404 }
   const told = { operationName: 'Website', dialect: { name: 's3' }, code: 'NoSuchKey', response }
   assert.equal(lineOf(told, { status: 404 }).message, 'The specified key does not exist.')

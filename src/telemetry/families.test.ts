@@ -12,7 +12,7 @@ import {
   type Sample,
 } from './families.ts'
 
-test('names and meanings are as Prometheus wants them', () => {
+test('metric names and types follow the conventions of Prometheus', () => {
   for (const [name, { type, help }] of Object.entries(METRIC_FAMILIES)) {
     assert.match(name, /^holdfast_[a-z0-9_]+$/)
     assert.equal(name.endsWith('_total'), type === 'counter', name)
@@ -41,7 +41,7 @@ test('processes are added up, and the worst of them is shown where a sum would s
   )
 })
 
-test('of a process that is gone, what it counted stays', () => {
+test('counters of an exited process are kept', () => {
   const histogram = new BucketCounts([0.5])
   histogram.observe(0.3)
   const shown = histogramSamples('holdfast_response_start_seconds', { operation: 'GetObject' }, histogram)
@@ -49,7 +49,7 @@ test('of a process that is gone, what it counted stays', () => {
   assert.deepEqual(cumulativeSamples(gone), gone.slice(1))
 })
 
-test('an observation stands in its bucket and in all behind it', () => {
+test('an observation counts in its bucket and in all larger ones', () => {
   const histogram = new BucketCounts([0.0005, 0.001, 0.25, 0.5, 60])
   for (const seconds of [0.0005, 0.0006, 0.3, 1000]) histogram.observe(seconds)
   const families = readExposition(exposition(histogramSamples('holdfast_response_start_seconds', {}, histogram)))

@@ -5,7 +5,7 @@ import { readTraceParent } from './trace-parent.ts'
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
-test('a parent is read as the standard says', () => {
+test('a traceparent is parsed as the standard defines', () => {
   assert.deepEqual(readTraceParent(`00-${TRACE}-${SPAN}-01`), { traceId: TRACE, spanId: SPAN, isSampled: true })
   assert.equal(readTraceParent(`00-${TRACE}-${SPAN}-00`)?.isSampled, false)
   assert.equal(readTraceParent(` 00-${TRACE}-${SPAN}-03 `)?.isSampled, true)

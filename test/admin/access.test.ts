@@ -14,7 +14,7 @@ const THE_ROOT = '000000000000'
 /** A path of the route with all parameters filled in. */
 const pathOf = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x')
 
-test('a full disk is not ready, but for whoever only reads', () => {
+test('a server with a full disk is not ready, except for readers', () => {
   let isFull = true
   return withConsole(
     async ({ ask }) => {
@@ -33,7 +33,7 @@ test('a full disk is not ready, but for whoever only reads', () => {
   )
 })
 
-test('A32: no route answers without a proof, except health, its page and the API description', () =>
+test('A32: every route requires authentication, except health, the status page and the API description', () =>
   withConsole(async ({ ask, clock }) => {
     for (const path of ['/health/live', '/health/ready']) {
       const { status, text } = await ask({ path, as: null })
@@ -61,7 +61,7 @@ test('A32: no route answers without a proof, except health, its page and the API
     }
   }))
 
-test('A81: the page says whether the server is ready, runs nothing and stands in no frame', () =>
+test('A81: the status page shows readiness, runs no script and forbids framing', () =>
   withConsole(async ({ ask }) => {
     const { status, text, headers } = await ask({ path: '/', as: null })
     assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
@@ -106,7 +106,7 @@ test('A18: a signature for another service, region or time never reaches a route
     }
   }))
 
-test('the body is what was signed, or nothing is done', () =>
+test('a body that does not match its signature has no effect', () =>
   withConsole(async ({ ask, accounts }) => {
     const make = (more: Partial<Asking>): Promise<Answer> =>
       ask({ method: 'POST', path: '/v1/accounts', body: { accountId: ONE }, ...more })
@@ -122,7 +122,7 @@ async function keyOf(accounts: Accounts, accountId: string, user?: string): Prom
   return key
 }
 
-test('A25 A26: neither an account without the mark nor any user administers, whatever its policies say', () =>
+test('A25 A26: only administrator accounts may administer, never users, whatever their policies say', () =>
   withConsole(async ({ ask, accounts }) => {
     await accounts.create({ accountId: ONE, admin: true })
     await accounts.create({ accountId: TWO })
@@ -157,7 +157,7 @@ test('A25 A26: neither an account without the mark nor any user administers, wha
     assert.equal((await ask({ path: '/v1/accounts', as: admin })).status, 403)
   }))
 
-test('what is not as it should be is refused by name, and nothing crashes', () =>
+test('invalid input is refused by parameter name, and nothing crashes', () =>
   withConsole(async ({ ask, log }) => {
     const post = (body: unknown): Asking => ({ method: 'POST', path: '/v1/accounts', body })
     const cases: readonly (readonly [Asking, number, RegExp])[] = [
@@ -190,7 +190,7 @@ test('what is not as it should be is refused by name, and nothing crashes', () =
     )
   }))
 
-test('answers are for nobody else: not cached, not framed, not sniffed', () =>
+test('responses forbid caching, framing and sniffing', () =>
   withConsole(async ({ ask }) => {
     const { headers } = await ask({ path: '/v1/accounts' })
     assert.equal(headers['cache-control'], 'no-store')

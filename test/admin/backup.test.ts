@@ -31,7 +31,7 @@ test('a backup is begun, read once, kept and ended, by an administrator', () =>
     }
   }))
 
-test('the records that are sent are all there are', () =>
+test('the record stream contains every record', () =>
   withConsole(async ({ parts }) => {
     await makeBucket(parts.store, 'one')
     const snapshot = await parts.snapshot()
@@ -50,7 +50,7 @@ test('the records that are sent are all there are', () =>
     )
   }))
 
-test('what is no list of blobs is refused, and so is one that nobody has', () =>
+test('malformed blob lists and unknown blobs are refused', () =>
   withConsole(async ({ ask }) => {
     const { backup } = (await ask(start)).json()
     const path = `/v1/backups/${backup}/blobs`

@@ -67,7 +67,7 @@ test('the page is not stored, has a strict policy with a nonce of its own, and i
     assert.deepEqual(await get('/', BROWSER, 'HEAD').then(it => [it.status, it.text]), [200, ''])
   }))
 
-test('files with a hash in their name are cached for good and come compressed', () =>
+test('files with a hash in their name are immutable in caches and sent compressed', () =>
   withPages(async (get, folder) => {
     build(folder)
     const plain = await get('/assets/a-1.js')

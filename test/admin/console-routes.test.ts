@@ -106,7 +106,7 @@ test('an administrator finds users of all accounts by parts of names, in upper a
     assert.equal((await page.ask({ path: '/v1/users' })).status, 403)
   }))
 
-test('an explanation is given about oneself, without reasons of buckets of others and without hidden facts', () =>
+test('callers may explain their own access, without details of other accounts’ buckets', () =>
   withConsole(async consoled => {
     await create(consoled)
     await put(consoled, 'there')
@@ -251,7 +251,7 @@ test('damage, backups, processes and settings are shown to administrators', () =
     assert.deepEqual((await ask({ path: '/v1/settings' })).json(), { settings: {} })
   }))
 
-test('editors learn the words of policies', () =>
+test('editors can fetch the vocabulary of policies', () =>
   withConsole(async consoled => {
     await consoled.accounts.create({ accountId: ONE })
     const page = await pageOf(consoled, ONE)
@@ -296,7 +296,7 @@ test('a request that cannot be sent is refused when it is presigned', () =>
 
 const DAY_MS = 86_400_000
 
-test('a preview tells what rules would do, names what locks keep, and does nothing', () =>
+test('a preview lists the effects of rules and the versions kept by locks, without acting', () =>
   withConsole(async consoled => {
     await create(consoled)
     const { parts, clock, ask } = consoled

@@ -131,7 +131,7 @@ test('a session ends with its key: disabled, deleted, or created again with anot
     assert.equal((await again.ask({ path: '/v1/session' })).status, 401)
   }))
 
-test('a caller who is no administrator signs in and is refused what only administrators may do', () =>
+test('a caller who is not an administrator can sign in but not use administrator routes', () =>
   withConsole(async consoled => {
     const page = await signedInPage(consoled, await plainKey(consoled, 'ann'))
     const session = (await page.ask({ path: '/v1/session' })).json()
@@ -264,7 +264,7 @@ test('every answer forbids framing, sniffing, referrers and use by other origins
     }
   }))
 
-test('guesses at sign-in wait, an unknown key looks like a wrong secret, and the right secret never waits', () =>
+test('failed sign-ins are delayed, unknown keys are not distinguishable, and the right secret never waits', () =>
   withConsole(async ({ port, clock }) => {
     const wrong = await signIn(port, { ...ROOT, secretKey: 'guess' })
     const unknown = await signIn(port, { accessKey: 'AKNOBODY', secretKey: 'guess' })
@@ -293,7 +293,7 @@ test('guesses at sign-in wait, an unknown key looks like a wrong secret, and the
     assert.equal((await signIn(port)).status, 201)
   }))
 
-test('an access key longer than any is refused, and not remembered', () =>
+test('an overlong access key is refused and not tracked', () =>
   withConsole(async ({ port, log }) => {
     const long = { accessKey: 'A'.repeat(500_000), secretKey: 'guess' }
     const statuses: number[] = []
@@ -306,7 +306,7 @@ test('an access key longer than any is refused, and not remembered', () =>
     )
   }))
 
-test('sessions are bounded: the oldest gives way, and overdue ones are forgotten', () =>
+test('sessions are bounded: the oldest is evicted, and expired ones are removed', () =>
   withConsole(async ({ clock }) => {
     const sessions = new Sessions(clock, systemRandom)
     const account = { accountId: ONE, canonicalId: '', displayName: '', email: undefined }

@@ -55,7 +55,7 @@ test('R22: named keys are made once, listed in order, and rotated', () =>
     assert.deepEqual(await told(consoled), [...rotated, last])
   }))
 
-test('P31: keys are wrapped anew step by step, on request; the ledger of the store tells who asked', () =>
+test('P31: keys are rewrapped step by step, and the store ledger records the actor', () =>
   withConsole(async consoled => {
     const { ask, parts } = consoled
     const rewrap = (body: object = {}) => ask({ method: 'POST', path: '/v1/encryption/rewrap', body })
@@ -72,7 +72,7 @@ test('P31: keys are wrapped anew step by step, on request; the ledger of the sto
     assert.deepEqual(last, { what: 'keys rewrapped', service: 1, named: 2, by: ROOT.accessKey })
   }))
 
-test('P23 P31: a key is disabled unless a locked version needs it, and the ledger of the store tells', () =>
+test('P23 P31: a key is disabled unless a locked version needs it, as the store ledger records', () =>
   withConsole(async consoled => {
     const { ask, parts } = consoled
     const { store } = parts
@@ -113,7 +113,7 @@ test('P23: a change of a key that the ledger cannot record does not happen', () 
     assert.equal(keyring.keyState('one').disabled, true)
   }))
 
-test('P23: while versions are looked at the answer is 202, and the command asks until it knows', () =>
+test('P23: while versions are scanned the response is 202, and the command polls for the result', () =>
   withConsole(async ({ ask, parts, clock }) => {
     const { store } = parts
     await makeBucket(store, 'kept')

@@ -79,7 +79,7 @@ function check({ kind, status, body }: Judged, seen: Failing['first'], what: str
 }
 
 for (const transport of TRANSPORTS) {
-  test(`${transport}: a failed answer of the console is an error or a broken connection, never a short success`, () => {
+  test(`${transport}: a failed console response is an error or a reset, never a truncated success`, () => {
     const failures = new Failures()
     return withConsole(async ({ parts, port, clock, log }) => {
       await makeBucket(parts.store, 'locked', 'locked')
@@ -104,7 +104,7 @@ for (const transport of TRANSPORTS) {
   })
 }
 
-test('an answer that is too long for HTTP/1.0 is refused there, and sent to others', () => {
+test('a response too long for HTTP/1.0 is refused there and sent over HTTP/1.1', () => {
   async function* endless(): AsyncGenerator<Buffer> {
     for (let n = 0; n < 17; n++) yield Buffer.alloc(2 ** 20)
   }

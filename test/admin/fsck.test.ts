@@ -18,7 +18,7 @@ async function ended({ ask }: Pick<Consoled, 'ask'>): Promise<Record<string, unk
   }
 }
 
-test('a check is started by an administrator only, and its state tells what it counted', () =>
+test('only an administrator starts a check, and its state reports the counts', () =>
   withConsole(async consoled => {
     const { ask, parts, accounts } = consoled
     const accountId = '111111111111'
@@ -46,7 +46,7 @@ test('a check is started by an administrator only, and its state tells what it c
     assert.equal((await ask({ method: 'POST', path, body: { deep: 'perhaps' } })).json().code, 'InvalidArgument')
   }))
 
-test('what a check finds is listed', () =>
+test('findings of a check are listed', () =>
   withConsole(async consoled => {
     const { ask, parts } = consoled
     await makeBucket(parts.store, 'bucket')
@@ -60,7 +60,7 @@ test('what a check finds is listed', () =>
     assert.match(String(problems), /^blob [0-9a-f]{32} is referenced, but has no record$/)
   }))
 
-test('a check that is stopped keeps what it found, another one may follow, and metrics tell of the last', async () => {
+test('a stopped check keeps its findings, another may follow, and metrics report the last', async () => {
   const { store, snapshot, close } = await openMemory()
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'packed', payload(9000))
@@ -82,7 +82,7 @@ test('a check that is stopped keeps what it found, another one may follow, and m
   await close()
 })
 
-test('a check that cannot go on says why', async () => {
+test('a failed check reports the reason', async () => {
   const { store, close } = await openMemory()
   const round = new FsckRound(store.context, () => Promise.reject(new Error('no connection')))
   round.start(false)

@@ -37,7 +37,7 @@ const withWaited = (use: (consoled: Consoled, clock: WaitedClock) => Promise<voi
   return withConsole(consoled => use(consoled, clock), {}, clock)
 }
 
-test('A24: no number of failures from an address locks out who signs rightly from there', () =>
+test('A24: failures from an address never lock out a caller with a correct signature', () =>
   withWaited(async (consoled, clock) => {
     const { ask } = consoled
     for (let i = 0; i < 40; i++) await ask({ path: PATH, as: null })
@@ -56,7 +56,7 @@ test('A24: no number of failures from an address locks out who signs rightly fro
     assert.equal((await ask({ path: PATH })).status, 200)
   }))
 
-test('A24: from the sixth on, a wrong signature for a key waits for its answer, longer each time', () =>
+test('A24: from the sixth wrong signature on, responses for a key are delayed, longer each time', () =>
   withWaited(async (consoled, clock) => {
     const { ask } = consoled
     await guessed(consoled, PROMPT)
@@ -78,7 +78,7 @@ test('A24: from the sixth on, a wrong signature for a key waits for its answer, 
     await guessed(consoled, PROMPT)
   }))
 
-test('A24: so many answers wait for one key and no more; the others are told to come later', () =>
+test('A24: delayed responses per key are bounded; further requests get 429', () =>
   withWaited(async (consoled, clock) => {
     const { ask } = consoled
     await guessed(consoled, PROMPT)
@@ -112,7 +112,7 @@ test('A33: a key that does not exist is slowed like one that does', () =>
     }
   }))
 
-test('A24: health is answered, and a malformed or late signature is no guess', () =>
+test('A24: health is not delayed, and malformed or expired signatures do not count as guesses', () =>
   withWaited(async ({ ask }, clock) => {
     for (let i = 0; i < 20; i++) {
       assert.equal((await ask({ path: PATH, ahead: 901_000 })).json().code, 'RequestTimeTooSkewed')
@@ -123,7 +123,7 @@ test('A24: health is answered, and a malformed or late signature is no guess', (
     assert.equal((await ask({ path: PATH })).status, 200)
   }))
 
-test('made-up names do not push out what is known of a key that exists, nor take more room', async () => {
+test('invented key names neither evict existing keys from the table nor grow it', async () => {
   const clock = new WaitedClock()
   const attempts = new FailedAttempts(clock)
   const real = { accessKey: 'AKREAL', exists: true }
@@ -138,7 +138,7 @@ test('made-up names do not push out what is known of a key that exists, nor take
   assert.deepEqual(attempts.sizes, { addresses: 10_000, keys: 1, others: 10_000 })
 })
 
-test('A24 A33: guesses of the scrapers’ token wait like those of a secret, and the right one never', () => {
+test('A24 A33: wrong metrics tokens are delayed like wrong secrets, the right one never', () => {
   const clock = new WaitedClock()
   const scraping = { token: 'a-token-of-many-characters', isPublic: false }
   return withConsole(

@@ -8,7 +8,7 @@ import { ROOT, withConsole } from './fixture.ts'
 const ONE = '111111111111'
 const DAY_MS = 86_400_000
 
-test('an explanation names what decides, and needs a key that is known', () =>
+test('an explanation names what decides, and requires a known key', () =>
   withConsole(async ({ ask, accounts }) => {
     await accounts.create({ accountId: ONE })
     await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKONE', secretKey: 's' })
@@ -24,7 +24,7 @@ test('an explanation names what decides, and needs a key that is known', () =>
     assert.equal((await explained({ ...question, action: 'svc:Nothing' })).code, 'InvalidArgument')
   }))
 
-test('what an administrator does to locks stands in the ledger with the name of the administrator', () =>
+test('lock changes by an administrator are in the ledger with the administrator as actor', () =>
   withConsole(async ({ ask }) => {
     await ask({ method: 'POST', path: '/v1/buckets', body: { name: 'kept', lock: true } })
     await ask({ method: 'PUT', path: '/v1/buckets/kept/lock', body: { mode: 'compliance', days: 1 } })
@@ -44,7 +44,7 @@ test('what an administrator does to locks stands in the ledger with the name of 
     assert.equal((await ask({ path: '/v1/ledgers/none' })).json().code, 'NoSuchBucket')
   }))
 
-test('P19: a clock that jumped is told, and believed once an administrator confirms it', () =>
+test('P19: a clock jump is reported, and accepted once an administrator confirms it', () =>
   withConsole(async ({ ask, clock }) => {
     assert.equal((await ask({ path: '/v1/clock' })).json().jumped, false)
     // Moves only the wall clock: the monotonic clock does not advance.

@@ -27,7 +27,7 @@ function scrape(port: number, authorization?: string): Promise<Pick<Answer, 'sta
   })
 }
 
-test('A32: measures need an administrator, or the token', () =>
+test('A32: metrics require an administrator or the token', () =>
   withConsole(async ({ port, ask, clock, log }) => {
     const right = await scrape(port, `Bearer ${TOKEN}`)
     assert.equal(right.status, 200)
@@ -53,7 +53,7 @@ test('A32: measures need an administrator, or the token', () =>
     assert(!JSON.stringify(log).includes(TOKEN))
   }, withToken))
 
-test('the token is good for measures and nothing else', () =>
+test('the metrics token grants nothing but metrics', () =>
   withConsole(async ({ port, clock }) => {
     for (const path of ['/v1/accounts', '/v1/server', '/v1/buckets']) {
       const status = await new Promise((resolve, reject) =>
@@ -69,7 +69,7 @@ test('the token is good for measures and nothing else', () =>
     }
   }, withToken))
 
-test('without a token nobody guesses it; made public, everybody may', async () => {
+test('without a token every token is refused; public metrics need none', async () => {
   await withConsole(async ({ port }) => {
     assert.equal((await scrape(port, 'Bearer undefined')).status, 403)
   })

@@ -156,7 +156,7 @@ test('sign-ins that an address begins and does not finish are limited, and push 
     assert.equal((await post(port, '/v1/session/oidc', {})).status, 200)
   }))
 
-test('log and session name the person behind the user', () =>
+test('log and session name the person who acts as the user', () =>
   withIssuer(async ({ port, issuer, ...scene }) => {
     const person = { issuer: issuer.url, subject: 'person' }
     const answer = await finish(port, await visitIssuer({ port }))
@@ -176,7 +176,7 @@ test('log and session name the person behind the user', () =>
     ])
   }))
 
-test('a new key of the issuer is read when a token names it, but not again and again', () =>
+test('a new key of the issuer is fetched when a token names it, with a rate limit', () =>
   withIssuer(async ({ port, issuer, clock }) => {
     assert.equal((await finish(port, await visitIssuer({ port }))).status, 201)
     issuer.rotate()
@@ -211,7 +211,7 @@ test('without an issuer nobody can sign in that way', () =>
     assert.equal((await post(port, '/v1/session/oidc', {})).status, 400)
   }))
 
-test('an issuer that cannot be reached is told apart from a refusal', async () => {
+test('an unreachable issuer is distinguished from a refusal', async () => {
   const clock = new ManualClock(Date.now())
   const gone = await startIssuer(() => clock.now())
   await gone.close()
@@ -253,7 +253,7 @@ test('a token whose published key is malformed is refused', () => {
   assert.throws(() => verifyIdToken(token, keys, expected), InvalidIdToken)
 })
 
-test('flags of OpenID Connect go together, and an issuer needs TLS except on loopback', () => {
+test('OpenID Connect flags must be set together, and an issuer needs TLS except on loopback', () => {
   const read = (...flags: string[]) => readConfig(flags, {})?.oidc
   assert.equal(read(), undefined)
   const oidc = read('--oidc-issuer', 'https://login.example/realm', '--oidc-client-id', 'console')

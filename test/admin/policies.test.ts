@@ -30,7 +30,7 @@ const statement = (members: object): object => ({
   ...members,
 })
 
-test('a check tells each mistake of a policy with its place', () =>
+test('a policy check reports each mistake with its position', () =>
   withConsole(async ({ ask }) => {
     const check = async (document: unknown, bucket?: string) => {
       const body = { document: typeof document === 'string' ? document : JSON.stringify(document), bucket }
@@ -96,7 +96,7 @@ test('an explanation has the text of the policies that decide, and takes conditi
     assert.equal((await explained({ sourceip: '10.1.2.3' })).code, 'InvalidArgument')
   }))
 
-test('a user reads the own policies, and the policy of a bucket only with permission', () =>
+test('users may read their own policies, and bucket policies only with permission', () =>
   withConsole(async consoled => {
     const { ask } = consoled
     const page = await signedInPage(consoled, await readerOf(consoled))

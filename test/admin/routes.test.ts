@@ -9,7 +9,7 @@ import { type Answer, ROOT, withConsole } from './fixture.ts'
 const ONE = '111111111111'
 const POLICY = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 'svc:GetObject', Resource: '*' }] }
 
-test('an account lives from its making to its end', () =>
+test('an account is created, changed and deleted', () =>
   withConsole(async ({ ask, parts, log }) => {
     const made = await ask({ method: 'POST', path: '/v1/accounts', body: { accountId: ONE, displayName: 'one' } })
     assert.deepEqual([made.status, made.json().displayName, made.json().admin], [201, 'one', false])
@@ -53,14 +53,14 @@ test('an account lives from its making to its end', () =>
     assert(!JSON.stringify(log).includes(key.secretKey!))
   }))
 
-test('a key of the root’s name is not made', () =>
+test('a key with the root key’s id is refused', () =>
   withConsole(async ({ ask, accounts }) => {
     await accounts.create({ accountId: ONE })
     const body = { accessKey: ROOT.accessKey }
     assert.equal((await ask({ method: 'POST', path: `/v1/accounts/${ONE}/keys`, body })).status, 409)
   }))
 
-test('buckets: made for an account, configured, and deleted when empty', () =>
+test('buckets are created for an account, configured, and deleted when empty', () =>
   withConsole(async ({ ask, accounts }) => {
     await accounts.create({ accountId: ONE })
     const make = (body: object): Promise<Answer> => ask({ method: 'POST', path: '/v1/buckets', body })
@@ -92,7 +92,7 @@ const PUBLIC =
   '{"Version":"2012-10-17",  "Statement":{"Effect":"Allow","Principal":"*","Action":"svc:GetObject",' +
   '"Resource":"arn:svc:svc:::pub/*"}}'
 
-test('the policy of a bucket is kept to the byte, and refused as the object API refuses it', () =>
+test('a bucket policy is stored byte for byte and validated as in the object API', () =>
   withConsole(async ({ ask, parts }) => {
     await ask({ method: 'POST', path: '/v1/buckets', body: { name: 'pub' } })
     const at = '/v1/buckets/pub/policy'
@@ -113,7 +113,7 @@ test('the policy of a bucket is kept to the byte, and refused as the object API 
     assert.equal((await ask({ path: at })).status, 404)
   }))
 
-test('a round of scrubbing is started once and tells what it read', () =>
+test('a scrub round is started once and reports what it read', () =>
   withConsole(async ({ ask, parts }) => {
     await parts.store.buckets.create({ name: 'full', owner: 'o', lockEnabled: false })
     assert.equal((await ask({ path: '/v1/scrub' })).json().state, 'never')
@@ -158,7 +158,7 @@ test('the description can be fetched without a signature', () =>
 const twin = (name: string, path: string) =>
   route({ name, method: 'GET', path, summary: '', permission: 'admin', input: {}, run: async () => ({}) })
 
-test('a table in which two routes answer one request does not start', () => {
+test('a table with two routes for one request is refused', () => {
   const [one] = ADMIN_ROUTES.routes
   assert.throws(() => new RouteTable([...ADMIN_ROUTES.routes, twin('Other', '/v1/accounts')]), /match the same request/)
   assert.throws(() => new RouteTable([one!, one!]), /two routes have the name/)
@@ -168,7 +168,7 @@ test('a table in which two routes answer one request does not start', () => {
 /** Matches nothing that is stored, and has broken lookups before. */
 const ODD = ['%00', 'a%00b', 'x'.repeat(3_000), '..', '%20', '__proto__', '%F0%9F%98%80', '%ED%A0%80']
 
-test('A87: a name that can be none is refused on every route, never an error of ours', () =>
+test('A87: an invalid name is refused on every route, never an internal error', () =>
   withConsole(async ({ ask, log }) => {
     for (const { method, path, input } of ADMIN_ROUTES.routes) {
       const fields = Object.keys(input).filter(name => input[name]!.place === 'body')

@@ -138,7 +138,7 @@ test('one backup at a time, whether the server or a client takes it', () =>
     assert.equal((await ended(consoled)).state, 'done')
   }))
 
-test('a backup that is stopped is not one, and the next one goes on', () =>
+test('a stopped backup is incomplete, and the next one continues it', () =>
   withFolder(async folder => {
     const wait = gate()
     const real = backupPlace(folder)!
@@ -166,7 +166,7 @@ test('a backup that is stopped is not one, and the next one goes on', () =>
     await close()
   }))
 
-test('a backup that goes on with bytes of an interrupted one stops while it reads them', () =>
+test('a backup that verifies bytes of an interrupted one can be stopped meanwhile', () =>
   withFolder(async folder => {
     const real = backupPlace(folder)!
     let stopping: Promise<unknown> | undefined

@@ -12,7 +12,7 @@ import { ROOT, withConsole } from './fixture.ts'
 const ONE = '111111111111'
 const NONE = { objects: 0, versions: 0, deleteMarkers: 0, bytes: 0, versionBytes: 0, uploads: 0, uploadBytes: 0 }
 
-test('a bucket is shown with what it holds, at once; an account with what its buckets hold', () =>
+test('usage of a bucket is shown immediately, and that of an account as the sum of its buckets', () =>
   withConsole(async ({ ask, parts, accounts }) => {
     const { store } = parts
     const { canonicalId } = await accounts.create({ accountId: ONE })
@@ -72,7 +72,7 @@ test('a bucket that has not been counted says so, and is missing from totals', (
     assert.equal((await ask({ path: '/v1/usage' })).json().uncountedBuckets, 1)
   }))
 
-test('measures have totals always, and series for the largest buckets and accounts only', async () => {
+test('metrics always have totals, and series only for the largest buckets and accounts', async () => {
   const { store, clock } = await freshStore()
   const many = LABELLED_MAX + 5
   for (let i = 0; i < many; i++) {
@@ -111,7 +111,7 @@ const scrape = (port: number, authorization?: string): Promise<string> =>
       .end()
   })
 
-test('measures that everybody may read name no bucket and no account', () =>
+test('public metrics name no bucket and no account', () =>
   withConsole(
     async ({ port, ask }) => {
       assert.doesNotMatch(await scrape(port), /secret-plans|111111111111/)

@@ -91,7 +91,7 @@ function breaking(source: BackupSource, piecesMax: number): BackupSource {
   })
 }
 
-test('a run that breaks off anywhere is no run, and the next one goes on with what it has', () =>
+test('an interrupted run is incomplete, and the next one continues with its blobs', () =>
   withFilled(async ground => {
     const copied: number[] = []
     let all = 0
@@ -117,7 +117,7 @@ test('a run that breaks off anywhere is no run, and the next one goes on with wh
     assert(copied.at(-1)! < copied[0]!, `${copied}`)
   }))
 
-test('a run that goes on keeps its lease, however long it looks through what is there', () =>
+test('a run keeps its lease while it verifies existing blobs, however long that takes', () =>
   withFilled(async ({ served: { clock, svc }, source, ...ground }) => {
     await take({ ...ground, source })
     await put(svc, await makeBucket(svc, 'later-bucket'), '/later', payload(20_000))
@@ -146,7 +146,7 @@ async function flip(path: string, at = 0.5): Promise<() => Promise<void>> {
   return () => writeFile(path, bytes)
 }
 
-test('one flipped bit anywhere is found by verify, and restore makes no store of it', () =>
+test('verify finds one flipped bit anywhere, and restore refuses such a backup', () =>
   withFilled(async ground => {
     const { run } = await take(ground)
     const blobs = join(ground.vault, 'blobs')
@@ -190,7 +190,7 @@ test('--recheck copies again what is damaged in the backup', () =>
     await opened(ground.target, assertSound)
   }))
 
-test('a backup keeps from being freed what its snapshot names, until it ends', () =>
+test('blobs that the snapshot of a backup names are not freed until it ends', () =>
   withFilled(async ({ served, source }) => {
     const { svc, parts } = served
     const { backup } = await source.start()
@@ -208,7 +208,7 @@ test('a backup keeps from being freed what its snapshot names, until it ends', (
     assert.equal(left.length < ids.length, true)
   }))
 
-test('a backup shows one moment, whatever is changed while its records are read', () =>
+test('a backup is a consistent snapshot, whatever changes while its records are read', () =>
   withFilled(async ground => {
     const { svc, parts } = ground.served
     for (let i = 0; i < 400; i++) await put(svc, 'plain-bucket', `/n-${i}`, payload(4_000, i))
@@ -236,7 +236,7 @@ test('a backup shows one moment, whatever is changed while its records are read'
     })
   }))
 
-test('a backup whose maker falls silent ends by itself; one at a time', () =>
+test('a backup ends when its client is silent, and only one runs at a time', () =>
   withFilled(async ({ served, source }) => {
     const { parts, clock } = served
     const { backup } = await source.start()
@@ -276,7 +276,7 @@ test('a blob that the store itself cannot read is named, and everything else is 
     await opened(ground.target, async copy => assert.deepEqual(await rows(copy), await rows(parts)))
   }))
 
-test('older runs go when they are not wanted, with the bytes that only they had', () =>
+test('older runs are pruned on request, with the blobs that only they contain', () =>
   withFilled(async ground => {
     const { svc } = ground.served
     await take(ground)
@@ -292,7 +292,7 @@ test('older runs go when they are not wanted, with the bytes that only they had'
     await opened(ground.target, assertSound)
   }))
 
-test('P24: no backup comes over anything, and no other store into its place', () =>
+test('P24: a restore needs an empty folder, and a backup folder belongs to one store', () =>
   withGround(async ground => {
     await makeBucket(ground.served.svc)
     await take(ground)
@@ -319,7 +319,7 @@ const lastBlob = (vault: string) =>
       : { path: join(blobs, 'volumes', volume), at: offset + length }
   })
 
-test('a restore that was broken off is not served, and goes on when it is run again', () =>
+test('an interrupted restore is not served and continues when run again', () =>
   withFilled(async ground => {
     const { svc, parts } = ground.served
     for (let i = 0; i < 100; i++) await put(svc, 'plain-bucket', `/small-${i}`, payload(5_000, i))

@@ -71,7 +71,7 @@ async function backup(args: readonly string[], vault: string): Promise<Report> {
   return JSON.parse(out) as Report
 }
 
-test('under load, with two workers, a backup is one moment; killed, it goes on; restored, all is there', () =>
+test('a backup under load with two workers is consistent, resumes after a kill, and restores completely', () =>
   withFolder(async outer => {
     const [data, vault] = [join(outer, 'data'), join(outer, 'vault')]
     const at = ['--data', data]
@@ -130,7 +130,7 @@ test('under load, with two workers, a backup is one moment; killed, it goes on; 
     }
   }))
 
-test('the moment of a backup is found where there is one, and missed where there is none', async () => {
+test('the check finds the point in time of a consistent backup, and none for an inconsistent one', async () => {
   const histories = new Histories()
   const start = performance.now()
   await histories.change('a', '1', async () => {})

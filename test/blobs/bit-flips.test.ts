@@ -56,7 +56,7 @@ async function withFlip(path: string, fraction: number, bit: number, use: () => 
   }
 }
 
-test('A73: no flipped bit of a file becomes a wrong byte, in whole blobs and in ranges', async () => {
+test('A73: a flipped bit in a file never yields a wrong byte, in whole blobs and in ranges', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-flips-'))
   const blobs = await open(realDisk, { folder })
   try {

@@ -83,7 +83,7 @@ for (const kind of ['packed', 'solo'] as const) {
   })
 }
 
-test('A73: another blob in its place is not taken for it', async () => {
+test('A73: a blob replaced by another one is detected', async () => {
   const disk = new MemoryDisk()
   const blobs = await open(disk, { packedBytesMax: 50 })
   const [mine, other, long, longer] = await Promise.all([
@@ -103,7 +103,7 @@ test('A73: another blob in its place is not taken for it', async () => {
   await blobs.close()
 })
 
-test('nothing of a damaged frame is handed on, and the frames before it are', async () => {
+test('bytes of a damaged frame are not returned, and those of earlier frames are', async () => {
   const { disk, bytes, place: location, path } = await stored('packed')
   const broken = await contentOf(disk, path)
   const second = location.offset + 36 + 44 + 4
@@ -119,7 +119,7 @@ test('nothing of a damaged frame is handed on, and the frames before it are', as
   await blobs.close()
 })
 
-test('the walk of a volume ends at the torn tail, wherever it was torn', async () => {
+test('a scan of a volume ends at its torn tail, wherever it was torn', async () => {
   const disk = new MemoryDisk()
   const blobs = await open(disk)
   // Three batches: two of one record and, in one turn, one of two records; batches start at multiples of 4 KiB.

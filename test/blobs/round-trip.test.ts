@@ -20,7 +20,7 @@ test('the bytes do not depend on how the body was cut', async () => {
   await blobs.close()
 })
 
-test('a range read answers what slicing would', async () => {
+test('a range read equals a slice of the body', async () => {
   const disk = new MemoryDisk()
   const blobs = await open(disk, { packedBytesMax: 3000 })
   let number = 0

@@ -23,7 +23,7 @@ test('a body comes back as it was, at every border between batch, object and par
     }
   }))
 
-test('a range read answers what slicing would, of packed and solo blobs', () =>
+test('a range read equals a slice of the body, for packed and solo blobs', () =>
   withStoreBelow(async ({ blobs }) => {
     for (const [number, length] of [5 * FRAME + 9, PACKED_MAX, PART + 3 * FRAME + 1].entries()) {
       const bytes = payload(length)
@@ -40,7 +40,7 @@ test('a range read answers what slicing would, of packed and solo blobs', () =>
     }
   }))
 
-test('blobs that arrive together travel as one object', () =>
+test('blobs that arrive together are stored as one object', () =>
   withStoreBelow(async ({ blobs, keys }) => {
     const numbers = [...Array(50).keys()]
     const locations = await Promise.all(numbers.map(n => blobs.write(idOf(n), [payload(5000 + n, n)])))
@@ -69,7 +69,7 @@ test('a small blob is read by one request, header included', () =>
     assert.equal(gets.hits, 2)
   }))
 
-test('a long blob is read by one request, which a reader may give up', () =>
+test('a long blob is read by one request, which a reader may cancel', () =>
   withStoreBelow(async ({ hf, blobs }) => {
     const bytes = payload(shortOrLong(12, 30) * 2 ** 20)
     const location = await blobs.write(idOf(1), [bytes])
@@ -95,7 +95,7 @@ test('solo blobs are listed and removed, with their objects', () =>
     assert.deepEqual(await keys(), [`solo/02/${idOf(2).toString('hex')}`])
   }))
 
-test('a removed volume is gone, and reading from it is damage, not an answer', () =>
+test('a removed volume is gone, and reading from it reports damage', () =>
   withStoreBelow(async ({ blobs, keys }) => {
     const location = await blobs.write(idOf(1), [payload(9000)])
     await blobs.removeVolume(location.volume!)
@@ -107,7 +107,7 @@ test('a removed volume is gone, and reading from it is damage, not an answer', (
     await assert.rejects(collected(blobs.entries(location.volume!)), { code: 'ENOENT' })
   }))
 
-test('bytes that were changed, cut or exchanged below are damage', () =>
+test('changed, truncated or swapped bytes in the other store are damage', () =>
   withStoreBelow(async ({ blobs, direct }) => {
     const bytes = payload(3 * PACKED_MAX)
     const solo = await blobs.write(idOf(1), [bytes])
@@ -146,7 +146,7 @@ test('listings follow every page', () =>
     assert.deepEqual(found.toSorted(), names.toSorted())
   }))
 
-test('objects that are not blobs are passed over', () =>
+test('objects that are not blobs are skipped', () =>
   withStoreBelow(async ({ blobs, direct }) => {
     for (const name of ['volumes/x', 'volumes/', 'solo/aa/x', `solo/aa/${'0'.repeat(32)}`, 'store']) {
       await direct({ method: 'PUT', key: BELOW_PREFIX + name, body: Buffer.from('x') })

@@ -47,7 +47,7 @@ const refuses = (lie: Lie, message: RegExp): Promise<void> =>
     await assert.rejects(prepareS3Store(options, STORE_ID), { message })
   })
 
-test('a store that does all of it is fit, and nothing but its marker is left', () =>
+test('a suitable store passes the check, which leaves only its marker', () =>
   withStoreBelow(async ({ options, keys }) => {
     const facts = await prepareS3Store(options, STORE_ID)
     assert.deepEqual(facts, { refusesOverwrites: true, verifies: ['MD5', 'SHA-256'] })
@@ -69,7 +69,7 @@ test('a bucket with versioning is refused', () =>
     await assert.rejects(prepareS3Store(options, STORE_ID), /use a bucket without versioning/)
   }))
 
-test('wrong keys, and a bucket that is not there, are named', () =>
+test('wrong keys and a missing bucket are reported', () =>
   withStoreBelow(async ({ options }) => {
     const key = { ...options.key, secretKey: 'wrong' }
     await assert.rejects(prepareS3Store({ ...options, key }, STORE_ID), /check HOLDFAST_BLOBS_ACCESS_KEY/)

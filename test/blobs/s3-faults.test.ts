@@ -54,7 +54,7 @@ for (const [method, few] of [
     }))
 }
 
-test('a response that is cut in the middle is continued where it ended', () =>
+test('a truncated response is resumed where it ended', () =>
   below(async ({ hf, blobs }) => {
     const bytes = payload(LONG)
     const location = await blobs.write(idOf(1), [bytes])
@@ -90,7 +90,7 @@ test('a store that cannot be reached is unavailable', () =>
     await assert.rejects(blobs.write(idOf(2), [payload(9000)]), /is unavailable: .*ECONNREFUSED/)
   }, FEW))
 
-test('a full store is a full disk', () =>
+test('a full store is reported as a full disk', () =>
   below(async ({ hf, blobs }) => {
     hf.faults.add({ fault: 'disk-full' })
     for (const size of SIZES) await assert.rejects(blobs.write(idOf(size), [payload(size)]), DiskFull)
@@ -111,7 +111,7 @@ test('a bucket or a key that is gone is unavailable, not damage', () =>
     })
   }))
 
-test('a name that is taken is refused, and the object below keeps its bytes', () =>
+test('an existing object is not overwritten', () =>
   below(async ({ blobs, open }) => {
     const location = await blobs.write(idOf(1), [payload(9000)])
     const twin = open()

@@ -43,7 +43,7 @@ test('a body that throws leaves no file, early or late', async () => {
   await blobs.close()
 })
 
-test('a solo blob is written once: a second body for the same id does no harm to the first', async () => {
+test('a solo blob is written once: a second body for the same id leaves the first intact', async () => {
   const blobs = await open(new MemoryDisk(), { packedBytesMax: 10 })
   const location = await blobs.write(idOf(1), [payload(50)])
   await assert.rejects(blobs.write(idOf(1), [payload(60)]), { code: 'EEXIST' })
@@ -97,7 +97,7 @@ for (const kind of ['packed', 'solo'] as const) {
   })
 }
 
-test('however many volumes are read, few stay open, and those that nobody reads are closed', async () => {
+test('few volumes stay open, however many are read, and unused ones are closed', async () => {
   const disk = new MemoryDisk()
   const blobs = await open(disk)
   const places = []
@@ -116,7 +116,7 @@ test('however many volumes are read, few stay open, and those that nobody reads 
   assert.equal(disk.openFiles, 0)
 })
 
-test('below the reserve a write is refused before it begins, and works again when there is room', async () => {
+test('below the reserve writes are refused before they begin, and succeed again once space is free', async () => {
   const disk = new CountingDisk()
   disk.freeBytes = 10 * MIB
   const blobs = await open(disk, { reserveBytes: 8 * MIB })
@@ -138,7 +138,7 @@ test('below the reserve a write is refused before it begins, and works again whe
   await blobs.close()
 })
 
-test('a long body stops when the room runs out, and its file goes away', async () => {
+test('a long body fails when space runs out, and its file is removed', async () => {
   const disk = new CountingDisk()
   disk.freeBytes = 300 * MIB
   const blobs = await open(disk, { reserveBytes: 8 * MIB })
@@ -161,7 +161,7 @@ test('a long body stops when the room runs out, and its file goes away', async (
   assert.equal(disk.openFiles, 0)
 })
 
-test('a full disk is called so, whichever write meets it', async () => {
+test('a full disk is reported as such by every write', async () => {
   class FullDisk extends MemoryDisk {
     override count(what: string): DiskFailure | undefined {
       const error = Object.assign(new Error('no space'), { code: 'ENOSPC' })
@@ -178,7 +178,7 @@ test('a full disk is called so, whichever write meets it', async () => {
   }
 })
 
-test('writing and reading hold no more than a few chunks, whatever the length', async () => {
+test('writing and reading buffer only a few chunks, whatever the length', async () => {
   const disk = new CountingDisk()
   const blobs = await open(disk)
   let taken = 0

@@ -16,7 +16,7 @@ const oneLine = ({ errors }: Ended): string => {
   return errors
 }
 
-test('a folder without a store is not made into one', () =>
+test('commands do not create a store in an empty folder', () =>
   withFolder(async folder => {
     const data = join(folder, 'none')
     for (const args of [['account', 'list'], ['fsck'], ['scrub']]) {
@@ -27,7 +27,7 @@ test('a folder without a store is not made into one', () =>
     assert(!existsSync(data))
   }))
 
-test('a server without a console, and one that is not there, are named', () =>
+test('a server without a console and an unreachable one are reported', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
     const server = await serving(['--data', data, '--console', 'off'])
@@ -41,7 +41,7 @@ test('a server without a console, and one that is not there, are named', () =>
     assert.deepEqual([gone.code, /cannot be reached/.test(oneLine(gone))], [1, true])
   }))
 
-test('an endpoint that no console can have is refused at once, as a flag and as a variable', async () => {
+test('an invalid endpoint is refused immediately, as a flag and as a variable', async () => {
   for (const endpoint of [
     'ftp://x',
     'localhost:9001',
@@ -64,7 +64,7 @@ test('an endpoint that no console can have is refused at once, as a flag and as 
   assert.match(oneLine(withPassword), /no password/)
 })
 
-test('bad usage ends with one line and 2', async () => {
+test('invalid usage prints one line and exits with 2', async () => {
   const others = [['account'], ['account', 'show'], ['key', 'list', ONE, '--usr', 'x'], ['help', 'x']]
   // The first by the real program, whose exit code scripts see.
   for (const [args, run] of [[['acount'], spawned] as const, ...others.map(other => [other, holdfast] as const)]) {
@@ -75,7 +75,7 @@ test('bad usage ends with one line and 2', async () => {
   }
 })
 
-test('help tells of every command, without colours, and what each takes', async () => {
+test('help lists every command with its arguments, without colours', async () => {
   const [plain, flag] = [await holdfast(['help']), await holdfast(['--help'])]
   assert.deepEqual([plain.code, flag.code], [0, 0])
   assert.equal(plain.out, flag.out)
@@ -88,7 +88,7 @@ test('help tells of every command, without colours, and what each takes', async 
   assert.equal((await holdfast(['help', '--json'])).code, 0)
 })
 
-test('a policy is judged without a server', async () => {
+test('a policy is checked without a server', async () => {
   const fine = await holdfast(['policy', 'validate', '-'], { input: POLICY })
   assert.deepEqual([fine.code, fine.out], [0, 'valid: 1 statements\n'])
   const wrong = await holdfast(['policy', 'validate', '-', '--json'], { input: '{"Statement": []}' })
@@ -151,7 +151,7 @@ test('serve refuses unknown flags as other commands do', async () => {
   }
 })
 
-test('a folder that cannot be read is not called one without a store', () =>
+test('an unreadable folder is not reported as one without a store', () =>
   withFolder(async folder => {
     const data = join(folder, 'loop')
     symlinkSync(data, data)
@@ -164,7 +164,7 @@ test('a folder that cannot be read is not called one without a store', () =>
     assert.deepEqual([code, /bad +folder +\S+ cannot be read/.test(out)], [1, true], out)
   }))
 
-test('ids are made, canned policies have names, and columns read as words', () =>
+test('ids are generated, canned policies have names, and column titles are words', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
     await (await serving(['--data', data])).stop()
@@ -196,7 +196,7 @@ test('ids are made, canned policies have names, and columns read as words', () =
     assert.match((await holdfast(['policy', 'canned'])).out, /^NAME +MEANING\nread-only /)
   }))
 
-test('doctor finds what others can read, what is misspelt, and leaves nothing behind', () =>
+test('doctor finds readable secrets and misspelt settings, and leaves nothing behind', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
     await (await serving(['--data', data])).stop()

@@ -78,7 +78,7 @@ test('commands reach a running server by its folder, and by its console', () =>
     assert(!existsSync(join(data, 'console-address')))
   }))
 
-test('without a server the same commands work in the folder, and it is whole afterwards', () =>
+test('without a server the same commands work on the folder and leave it intact', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
     await (await serving(['--data', data])).stop()

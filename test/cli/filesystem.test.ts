@@ -42,7 +42,7 @@ test('a data folder in memory is told of at the start and measured, and refused 
   }
 })
 
-test('a data folder on a disk is not told of', t =>
+test('a data folder on a disk causes no warning', t =>
   withFolder(async folder => {
     const { kind, problems } = filesystemOf(folder)
     const { errors, measures } = await started(join(folder, 'data'))

@@ -31,7 +31,7 @@ for (const [what, spoil] of [
     ({ times }) => (times === 1 ? { cutAfter: 100 } : times === 2 ? { status: 500 } : undefined),
   ],
 ] as readonly (readonly [string, Fault])[]) {
-  test(`a source that ${what} is asked again, and everything arrives`, () =>
+  test(`requests to a source that ${what} are retried, and everything arrives`, () =>
     withServers(async servers => {
       const seeded = await seededAt(servers.sourceUrl, OBJECTS)
       let spoilt = 0
@@ -67,7 +67,7 @@ test('a target whose responses are lost gets every version once: outcomes are ch
     })
   }))
 
-test('bytes that are not what the source says they are never arrive; the others do', () =>
+test('bytes that do not match the source’s checksum are not imported; others are', () =>
   withServers(async servers => {
     await seededAt(servers.sourceUrl, 10)
     const bad = keyOf(6)
@@ -97,7 +97,7 @@ function markersFirst(listing: string): string {
   return rest.replace('<Version>', () => `${markers.join('')}<Version>`)
 }
 
-test('a source that knows no lists below markers and has other words for locks loses nothing', () =>
+test('a source with limited listings and different lock errors is imported completely', () =>
   withServers(async servers => {
     const seeded = await seededAt(servers.sourceUrl, OBJECTS)
     const below = new Set([...seeded].filter(([, versions]) => versions.at(-1)?.md5 === undefined).map(([key]) => key))

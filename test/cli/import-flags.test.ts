@@ -122,7 +122,7 @@ test('--current-only: current versions are copied; older versions and markers ar
     target.close()
   }))
 
-test('--overwrite: without versions what differs gives way; with versions nothing ever does', () =>
+test('--overwrite: replaces differing objects without versioning, and never with it', () =>
   withServers(async servers => {
     const source = await withVersions(servers)
     await put(source, 'a', 'of the source')
@@ -157,7 +157,7 @@ const SEALED: [string, string][] = [
   [':server-side-encryption-customer-key-md5', createHash('md5').update(CUSTOMER_KEY).digest('base64')],
 ]
 
-test('--skip-unreadable: versions under customers’ keys are left out for good; without it their key waits', () =>
+test('--skip-unreadable: versions under customer keys are skipped; without it their keys fail', () =>
   withServers(async servers => {
     const source = await withVersions(servers)
     await put(source, 'a', 'oldest')
@@ -182,7 +182,7 @@ test('--skip-unreadable: versions under customers’ keys are left out for good;
     target.close()
   }))
 
-test('--without-acls: nobody asks for access lists, and everything is private', () =>
+test('--without-acls: no ACL is requested, and everything is private', () =>
   withServers(async servers => {
     const seeded = await seededAt(servers.sourceUrl, OBJECTS)
     let asked = 0

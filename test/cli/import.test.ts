@@ -24,14 +24,14 @@ const OTHER = Buffer.from('somebody else was here first')
 const MD5_OF_OTHER = md5Of(OTHER)
 const proven = (body: Buffer) => ({ headers: [['content-md5', md5Of(body)]] as const, body })
 
-test('a killed import goes on, and every version arrives once with all that belongs to it', () =>
+test('a killed import resumes, and every version arrives once with all its attributes', () =>
   withServers(async pair => {
     const seeded = await seededAt(pair.sourceUrl, OBJECTS)
     const told = await play({ ...pair, seeded, kills: [0.3] })
     assert.equal(told.verified.asReceived, 0, 'everything was verified by what the source says')
   }))
 
-test('differences of the target are reported and end with 1; nothing is replaced', () =>
+test('differences at the target are reported with exit code 1; nothing is replaced', () =>
   withServers(async pair => {
     const seeded = await seededAt(pair.sourceUrl, 30)
     const target = clientOf(pair.targetUrl, 'moved')
@@ -68,7 +68,7 @@ test('holds that a bucket without object lock cannot take are reported, never sk
     assert.equal(told.missing.count, 0)
   }))
 
-test('the documents of a bucket come last, and a policy names the new bucket', () =>
+test('bucket documents are imported last, and a policy names the new bucket', () =>
   withServers(async pair => {
     const source = clientOf(pair.sourceUrl, BUCKET, SOURCE_KEY)
     await seed(source, { objects: 10, traits: EVERYTHING })
@@ -93,7 +93,7 @@ test('the documents of a bucket come last, and a policy names the new bucket', (
     target.close()
   }))
 
-test('an import that failed before it began does not stand in the way of the next', () =>
+test('an import that failed before it began does not block the next', () =>
   withFolder(async folder => {
     const state = join(folder, 'state')
     const nowhere = (bucket: string): string[] => {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { withFolder } from '../store/fixture.ts'
 import { holdfast, ROOT, serving } from './program.ts'
 
-test('a ledger is exported and proved offline; whatever was done to the file is found', () =>
+test('an exported ledger is verified offline, and every modification of the file is found', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
     const file = join(folder, 'kept.ndjson')
@@ -44,7 +44,7 @@ test('a ledger is exported and proved offline; whatever was done to the file is 
     }
   }))
 
-test('explain tells the verdict and what decides, with a server and without', () =>
+test('explain prints the verdict and what decides, with a server and without', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
     const ask = ['explain', '--as', ROOT.accessKey, '--do', 'svc:PutObject', '--on', 'mine/a/b', '--data', data]

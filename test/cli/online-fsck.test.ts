@@ -58,7 +58,7 @@ test('a check through the console names the objects that damaged and missing fil
     }
   }))
 
-test('a server of two workers under load has no findings in any round', () =>
+test('a server with two workers under load has no findings in any round', () =>
   withFolder(async folder => {
     const server = await spawnServer(['--data', join(folder, 'data'), '--workers', '2'])
     try {

@@ -34,7 +34,7 @@ test('the console speaks HTTPS when the object API does, and commands trust the 
     }
   }))
 
-test('A36: a secret that everybody knows is refused where others can reach the server', () => {
+test('A36: a well-known secret is refused unless the server listens on loopback only', () => {
   const env = (secret: string) => ({ HOLDFAST_ROOT_ACCESS_KEY: 'AKROOT', HOLDFAST_ROOT_SECRET_KEY: secret })
   for (const at of ['0.0.0.0:9000', '[::]:9000', '10.0.0.1:9000', 'host.example:9000']) {
     assert.throws(() => readConfig(['--listen', at], env('minioadmin')), BadConfig, at)

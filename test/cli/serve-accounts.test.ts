@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { withFolder } from '../store/fixture.ts'
 import { holdfast, serving } from './program.ts'
 
-test('a bad accounts file ends the start with one line and 2, before anything is made', () =>
+test('an invalid accounts file fails the start with one line and exit code 2, before anything is created', () =>
   withFolder(async folder => {
     const file = join(folder, 'accounts.json')
     const data = join(folder, 'data')

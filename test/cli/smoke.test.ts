@@ -64,7 +64,7 @@ function nativePartsOf(pid: number): readonly string[] | undefined {
   return [...new Set(mapped)]
 }
 
-test('it serves from several processes, keeps what it took over a restart, and proves its ledger', () =>
+test('it serves from several processes, keeps data over a restart, and verifies its ledger', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
     const contents = new Map(CONTENTS)

@@ -13,7 +13,7 @@ const ONE = '111111111111'
 const AT_ONCE = 16
 const ROUNDS = 10
 
-test('A22: a key that the supervisor disables opens nothing in any worker, and opens again in all', () =>
+test('A22: a key that the supervisor disables is refused by every worker, until it is enabled', () =>
   withFolder(async folder => {
     const server = await spawnServer(['--data', join(folder, 'data'), '--workers', '2', '--base-host', BASE_HOST])
     try {

@@ -102,7 +102,7 @@ test('a filter looks into keys, versions and authors, whatever their case', () =
   assert(!matches(one, { text: '', kind: 'retention' }))
 })
 
-test('a line that is no entry is not taken for one', () => {
+test('a line that is not an entry is rejected', () => {
   const whole = { sequence: 1, time: UNTIL, what: 'hold', by: { account: '1' } }
   assert.notEqual(entryOf(JSON.stringify(whole)), undefined)
   const others = [{}, null, { time: 'soon' }, { sequence: '1' }, { what: 1 }, { key: {} }, { by: {} }]

@@ -31,14 +31,14 @@ test('a path leads to its place in the text, or to the nearest part around it', 
   assert.equal(partOf('', 'Statement'), '')
 })
 
-test('what is no JSON is marked where it begins to be wrong', () => {
+test('invalid JSON is marked where the error begins', () => {
   assert.equal(syntaxMistake(POLICY), undefined)
   assert.deepEqual(syntaxMistake('{ "a": x }'), { from: 7, to: 8 })
   assert.equal(syntaxMistake('{ "a": 1')!.from, 7)
   assert.deepEqual(syntaxMistake(''), { from: 0, to: 0 })
 })
 
-test('statements are said in words', () => {
+test('statements are described in words', () => {
   const words = (statement: object): string => policyWords(JSON.stringify({ Statement: statement }))[0]!
   const base = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
   assert.equal(words(base), 'Allows this user: GetObject on photos/*')
@@ -59,7 +59,7 @@ test('statements are said in words', () => {
   assert.deepEqual(policyWords('[]'), [])
 })
 
-test('a change is what is said anew and what is no longer said', () => {
+test('a change lists added and removed statements', () => {
   assert.deepEqual(changeOfMeaning(['a', 'b'], ['b', 'c']), { added: ['c'], removed: ['a'] })
 })
 

@@ -15,7 +15,7 @@ async function everywhere(use: (embedded: Embedded) => Promise<void>): Promise<v
   }
 }
 
-test('errors by name, for those that match, and so many times', () =>
+test('errors are injected by code, for matching requests, a given number of times', () =>
   everywhere(async ({ hf, put, get, send }) => {
     const slow = hf.faults.add({ match: { operation: 'PutObject', key: /^a/g }, times: 2, fault: 'slow-down' })
     const broken = hf.faults.add({ match: { method: 'get', bucket: BUCKET, key: 'b' }, fault: 'internal-error' })
@@ -37,7 +37,7 @@ test('errors by name, for those that match, and so many times', () =>
     assert.deepEqual([slow.hits, broken.hits], [2, 1])
   }))
 
-test('of two that match, the one that was added first takes the request', () =>
+test('of two matching faults the one added first applies', () =>
   using({}, async ({ hf, get }) => {
     hf.faults.add({ times: 1, fault: 'slow-down' })
     const second = hf.faults.add({ fault: 'internal-error' })
@@ -47,7 +47,7 @@ test('of two that match, the one that was added first takes the request', () =>
     assert.equal((await get('k')).status, 404)
   }))
 
-test('a full disk refuses what is written, by the way that a real one takes, and only for those that match', () =>
+test('an injected full disk fails matching writes in the same way as a real one', () =>
   everywhere(async ({ hf, put, get, send }) => {
     await put('full', 'before')
     const full = hf.faults.add({ match: { key: 'full' }, fault: 'disk-full' })
@@ -101,7 +101,7 @@ async function publish({ send }: Embedded): Promise<void> {
   assert(answer.status < 300, answer.body.toString())
 }
 
-test('an answer is cut after so many bytes of its body', () =>
+test('a response is cut after a given number of body bytes', () =>
   using({}, async embedded => {
     const { hf, put } = embedded
     await publish(embedded)
@@ -120,7 +120,7 @@ test('an answer is cut after so many bytes of its body', () =>
     }
   }))
 
-test('an upload is cut after so many bytes, and leaves nothing', () =>
+test('an upload is cut after a given number of bytes and stores nothing', () =>
   everywhere(async ({ hf, put, get }) => {
     await put('k', 'before')
     for (const body of [Buffer.from('small'), PACKED, LARGE]) {
@@ -132,7 +132,7 @@ test('an upload is cut after so many bytes, and leaves nothing', () =>
     assert.equal((await get('k')).body.toString(), 'before')
   }))
 
-test('an answer is lost after its request took effect', () =>
+test('a response is lost after its request took effect', () =>
   everywhere(async ({ hf, put, get, send }) => {
     hf.faults.add({ match: { key: 'k' }, times: 1, fault: 'lost-answer' })
     await assert.rejects(put('k', 'stored'))
@@ -155,7 +155,7 @@ test('an injected cut is not logged as an error', async () => {
   )
 })
 
-test('a fault that makes no sense is refused', () =>
+test('an invalid fault is refused', () =>
   using({}, async ({ hf, get }) => {
     const bad: unknown[] = [
       { fault: 'explode' },

@@ -30,7 +30,7 @@ for (const dialect of ['svc', 's3'] as const) {
     }))
 }
 
-test('ten stores in one process know nothing of each other', async () => {
+test('ten stores in one process are independent', async () => {
   const all = await Promise.all(Array.from({ length: 10 }, () => start()))
   try {
     assert.equal(new Set(all.map(({ hf }) => hf.port)).size, 10)
@@ -56,7 +56,7 @@ test('objects in a folder are there at the next start', () =>
     })
   }))
 
-test('a reset leaves what the start made, and nothing else', () =>
+test('a reset leaves only what the start created', () =>
   withFolder(async folder => {
     const other = { accessKey: 'AKOTHER', secretKey: 'secret-of-other' }
     const accounts = [{ accountId: '222222222222', displayName: 'other', accessKeys: [other] }]
@@ -85,7 +85,7 @@ test('a reset does not wait for a client that sends nothing more', () =>
     assert.equal((await get('stalled')).status, 404)
   }))
 
-test('closing ends connections that wait and connections that are busy, and may be asked for twice', async () => {
+test('closing ends idle and busy connections, and may be called twice', async () => {
   const { hf, stall } = await start()
   const idle = connect(hf.port, '127.0.0.1').on('error', () => {})
   idle.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')

@@ -22,7 +22,7 @@ function fieldsOf(name: string): string[] {
 const refused = (options: unknown, message: RegExp): Promise<void> =>
   assert.rejects(Holdfast.start(options as HoldfastOptions), message)
 
-test('a misspelt field is refused by the name that was meant, at every depth', async () => {
+test('a misspelt option is refused with a suggestion, at every depth', async () => {
   for (const [options, message] of [
     [{ bukets: [] }, /^TypeError: options has no bukets - did you mean buckets\?$/],
     [
@@ -126,13 +126,13 @@ test('the clock takes spans and moments, and nothing else', () =>
     assert.equal(clock.now().getUTCFullYear(), 2030)
   }))
 
-test('credentials of somebody else are checked too', () =>
+test('credentials passed to s3ClientConfig are validated too', () =>
   using({}, async ({ hf }) => {
     const given = { accessKey: 'AK', secretKey: 'hush' } as unknown as Parameters<typeof hf.s3ClientConfig>[0]
     assert.throws(() => hf.s3ClientConfig(given), /^TypeError: credentials has no accessKey(?!.*hush)/)
   }))
 
-test('a bucket that is there without object lock is not taken for one with it', () =>
+test('an existing bucket without object lock is not accepted for one with it', () =>
   withFolder(async folder => {
     await using({ folder, buckets: ['plain'] }, async () => {})
     await refused(

@@ -9,13 +9,13 @@ import { hurtOnce, newRotTotal } from '../crash/bit-rot.ts'
 import { chance } from '../crash/chance.ts'
 import { build } from '../crash/rot.ts'
 
-test('whichever record is damaged, errors and no wrong bytes, and maintenance hurts nothing else', async () => {
+test('any damaged record causes errors, never wrong bytes, and maintenance damages nothing else', async () => {
   const { problems, records, hurt } = await damageEachRecord()
   assert.deepEqual(problems, [])
   assert(records > 30 && hurt > 10)
 })
 
-test('damaged files answer with errors, are named by the scrubber, and maintenance hurts nothing else', async () => {
+test('damaged files cause errors, are reported by the scrubber, and maintenance damages nothing else', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-damage-'))
   try {
     const pristine = join(scratch, 'pristine')

@@ -23,7 +23,7 @@ for (const workload of WORKLOADS) {
   })
 }
 
-test('the control: without syncs the same look finds losses', async () => {
+test('control: without syncs the same check finds losses', async () => {
   const losses = await lossesWithoutSyncs(5)
   assert(losses >= 3, `${losses} of 5`)
 })

@@ -10,6 +10,6 @@ test('a power cut before any call loses nothing that was acknowledged by then', 
   assert(total.prefixes > 100 && total.acknowledged > 20)
 })
 
-test('the control: without syncs the same look finds losses', async () => {
+test('control: without syncs the same check finds losses', async () => {
   assert((await scenariosCaught(11, 2)) > 0)
 })

@@ -10,7 +10,7 @@ const PARTS = 500
 /** Announcing, writing ahead, naming. */
 const NAMING_COMMIT = 3
 
-test('pages that get their name while the reclaimer waits with their note stay the object’s', async () => {
+test('content pages that are named while the reclaimer holds their garbage record are kept', async () => {
   const template = await prepareUpload(PARTS)
   let reached = (): void => {}
   let goOn = (): void => {}

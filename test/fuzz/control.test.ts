@@ -68,7 +68,7 @@ async function campaignAgainst(bad: Handler | undefined, answerMsMax = PATIENT_M
   return tally
 }
 
-test('a server that answers is not blamed', async () => {
+test('a server that responds causes no report', async () => {
   const tally = await campaignAgainst(undefined)
   assert.deepEqual(tally.failures, [])
   assert.equal(tally.shots, SHOTS)
@@ -116,7 +116,7 @@ for (const [what, problem, bad] of BAD) {
   })
 }
 
-test('answers are read as they come, and what is none is told', () => {
+test('responses are parsed as they arrive, and invalid ones are reported', () => {
   const wire = Buffer.from(
     'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc' +
       'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n' +

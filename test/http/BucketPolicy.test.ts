@@ -12,29 +12,26 @@ const statement = (bucket: string, more: object = {}): object => ({
 const policy = (...statements: object[]): string =>
   JSON.stringify({ Version: '2012-10-17', Statement: statements }, undefined, 2)
 
-inBoth(
-  'R12 PutBucketPolicy, GetBucketPolicy, DeleteBucketPolicy: the text to the byte, in force at once',
-  async client => {
-    const bucket = await makeBucket(client)
-    await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
-    const at = documentsOf(client, bucket, 'policy')
-    const get = () => client.send({ method: 'GET', bucket, path: '/k', as: OTHER })
-    faultIs(await at.get(), 404, 'NoSuchBucketPolicy')
-    assert.equal((await get()).status, 403)
-    const text = policy(statement(bucket))
-    // A policy needs no checksum of its body.
-    assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body: text })).status, 204)
-    const got = await at.get()
-    assert.equal(got.status, 200)
-    assert.equal(got.body.toString(), text)
-    assert.equal(got.headers.get('content-type'), 'application/json')
-    assert.equal((await get()).status, 200)
-    assert.equal((await at.remove()).status, 204)
-    faultIs(await at.get(), 404, 'NoSuchBucketPolicy')
-    assert.equal((await get()).status, 403)
-    assert.equal((await at.remove()).status, 204)
-  },
-)
+inBoth('R12 PutBucketPolicy, GetBucketPolicy, DeleteBucketPolicy: exact text, effective immediately', async client => {
+  const bucket = await makeBucket(client)
+  await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
+  const at = documentsOf(client, bucket, 'policy')
+  const get = () => client.send({ method: 'GET', bucket, path: '/k', as: OTHER })
+  faultIs(await at.get(), 404, 'NoSuchBucketPolicy')
+  assert.equal((await get()).status, 403)
+  const text = policy(statement(bucket))
+  // A policy needs no checksum of its body.
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body: text })).status, 204)
+  const got = await at.get()
+  assert.equal(got.status, 200)
+  assert.equal(got.body.toString(), text)
+  assert.equal(got.headers.get('content-type'), 'application/json')
+  assert.equal((await get()).status, 200)
+  assert.equal((await at.remove()).status, 204)
+  faultIs(await at.get(), 404, 'NoSuchBucketPolicy')
+  assert.equal((await get()).status, 403)
+  assert.equal((await at.remove()).status, 204)
+})
 
 inBoth('A67 PutBucketPolicy: a refused policy changes nothing', async client => {
   const bucket = await makeBucket(client)

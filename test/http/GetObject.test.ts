@@ -287,7 +287,7 @@ inBoth('G11 GetObject: preconditions', async client => {
 })
 
 inBoth(
-  'G11 GetObject HeadObject: a 304 says what a cache goes by, and nothing of a body',
+  'G11 GetObject HeadObject: a 304 has validators and caching headers, and no entity headers',
   async (client, { parts }) => {
     const bucket = await versionedBucket(client, parts)
     const id = await put(client, bucket, '/k', 'hello', [

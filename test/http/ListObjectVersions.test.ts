@@ -43,7 +43,7 @@ inBoth(
 )
 
 inBoth(
-  'G14 ListObjectVersions: markers that mean nothing are refused, and so are strangers',
+  'G14 ListObjectVersions: invalid markers and callers without permission are refused',
   async (client, { parts }) => {
     const bucket = await versionedBucket(client, parts)
     await put(client, bucket, '/a')

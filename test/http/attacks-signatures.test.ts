@@ -188,7 +188,7 @@ inBoth('A10 A11: a truncated stream or wrong decoded length is refused', client 
 
 const announced: Pair = [':trailer', `~${CRC32}`]
 
-inBoth('A12: trailers that are wrong, missing, undeclared or twice', client => {
+inBoth('A12: wrong, missing, undeclared and duplicate trailers are refused', client => {
   const headers: Pair[] = [[announced[0], announced[1].replace('~', SCHEMES[client.dialect].headerPrefix)]]
   const wrong: Pair = [`:${CRC32}`, 'AAAAAA==']
   return eachRefused(
@@ -226,7 +226,7 @@ inBoth('R112: one checksum at most, also in trailers', client => {
   )
 })
 
-inBoth('A13: sizes of chunks that are none', client => {
+inBoth('A13: invalid chunk sizes are refused', client => {
   const first = (line: string) => (frames: Buffer[]) => [Buffer.from(`${line}\r\n`), ...frames]
   return eachRefused(
     client,
@@ -238,7 +238,7 @@ inBoth('A13: sizes of chunks that are none', client => {
   )
 })
 
-inBoth('A14: signed chunks without a signed request', async client => {
+inBoth('A14: signed chunks require a signed request', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   const { signedChunks } = SCHEMES[client.dialect]
   const headers: [string, string][] = [
@@ -260,7 +260,7 @@ inBoth('A14: signed chunks without a signed request', async client => {
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 404)
 })
 
-inBoth('A15: a body that is not what its hash says', async client => {
+inBoth('A15: a body that does not match its hash is refused', async client => {
   const bucket = await makeBucket(client)
   const signer = signerFor(client)
   const plain: Unsigned = { method: 'PUT', target: '/k', headers: [['Host', `${bucket}.${BASE_HOST}`]] }
@@ -278,7 +278,7 @@ inBoth('A15: a body that is not what its hash says', async client => {
   }
 })
 
-inBoth('A18: a signature for another of our services opens nothing', async client => {
+inBoth('A18: a signature for another service is refused', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const signer = signerFor(client)
@@ -300,7 +300,7 @@ const asking = (client: Client, bucket: string) => (method: string, signed: stri
   return exchange(client.port, headOf({ ...request, target: sent }, method === 'PUT' ? 3 : 0), 'abc')
 }
 
-inBoth('A21: a path is signed as it is sent, and means what it says', async client => {
+inBoth('A21: a path is signed as it is sent, and decoded once', async client => {
   const ask = asking(client, await makeBucket(client))
   for (const [signed, sent] of [
     ['/a%2Fb', '/a/b'],

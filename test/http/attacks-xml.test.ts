@@ -158,7 +158,7 @@ const GOOD: readonly Bad[] = [
   ['a prefix', good => good.replace(/^<(\w+)/, '<n:$1 xmlns:n="urn:x"').replace(/<\/(\w+)>$/, '</n:$1>')],
 ]
 
-inBoth('A65: what XML allows is read right, on every route', async client => {
+inBoth('A65: valid XML in any form is parsed correctly, on every route', async client => {
   const { place: made, sender } = await placeFor(client)
   let place = made
   for (const { route } of routes(client, place)) {

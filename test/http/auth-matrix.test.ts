@@ -264,7 +264,7 @@ async function matrix(dialect: DialectName, served: Served): Promise<void> {
 }
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: A1 A2 A3: every operation, every way to ask, every body, each spoilt in one place`, () =>
+  test(`${dialect}: A1 A2 A3: every operation, signature and body, each corrupted in one place`, () =>
     withServer(served => matrix(dialect, served)))
 }
 
@@ -293,7 +293,7 @@ function besideForm(form: Form, dialect: DialectName, alone: Expected): Expected
 }
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: G5 PostObject: a form is let in by its policy alone`, () =>
+  test(`${dialect}: G5 PostObject: only its policy authenticates a form`, () =>
     withServer(async served => {
       const send: Send = what => served[dialect].send(what)
       const bucket = 'plain'

@@ -26,7 +26,7 @@ async function slowly(
   return client.send({ ...what, meanwhile })
 }
 
-inBoth('a bucket that changed hands while the body came in is not there', async client => {
+inBoth('a bucket that another owner recreated while the body arrived is reported as missing', async client => {
   const bucket = 'squat'
   const overtaken = async (path: string, body: string, method = 'PUT', headers: [string, string][] = []) => {
     assert.equal((await client.send({ method: 'PUT', bucket, path: '/', as: OTHER })).status, 200)
@@ -46,7 +46,7 @@ inBoth('a bucket that changed hands while the body came in is not there', async 
   await overtaken('/own', 'mine')
 })
 
-inBoth('R115: a hold on an object that changed hands while the body came in stays', async client => {
+inBoth('R115: a hold is kept when its object changes owner while the body arrives', async client => {
   const bucket = await makeBucket(client, 'lockb', [
     [':bucket-object-lock-enabled', 'true'],
     [':acl', 'public-read-write'],
@@ -99,7 +99,7 @@ test('what is shown is what was judged, also when a private object takes its pla
   }),
 )
 
-test('a bucket that changes hands while its object is being judged is not there', () =>
+test('a bucket that is recreated by another owner during authorization is reported as missing', () =>
   withServer(async ({ s3, parts }) => {
     const bucket = 'swapped'
     const enforced: [string, string][] = [[':object-ownership', 'BucketOwnerEnforced']]

@@ -102,7 +102,7 @@ const headOf = (...parts: readonly unknown[]): string =>
 
 for (const transport of TRANSPORTS) {
   for (const moment of Object.keys(SENT) as Moment[]) {
-    test(`${transport}: an answer that fails ${moment} is never complete`, () =>
+    test(`${transport}: a response that fails ${moment} is never complete`, () =>
       withListener(transport, async port => {
         for (const framing of ['length', 'chunks'] as const) {
           for (const wait of [0, 1, 3]) {
@@ -122,7 +122,7 @@ for (const transport of TRANSPORTS) {
       }))
   }
 
-  test(`${transport}: answers before the one that fails on the same connection are whole`, () =>
+  test(`${transport}: earlier responses on the same connection are complete`, () =>
     withListener(transport, async port => {
       for (const moment of Object.keys(SENT) as Moment[]) {
         const socket = await open(port, transport)
@@ -138,7 +138,7 @@ for (const transport of TRANSPORTS) {
 
   for (const way of ['abort', 'endBusy'] as const) {
     for (const moment of ['before headers', 'after headers', 'after 1 byte'] as const) {
-      test(`${transport}: a server that gives up (${way}) completes no answer, ${moment}`, () =>
+      test(`${transport}: a server that stops (${way}) completes no partial response, ${moment}`, () =>
         withListener(transport, async (port, listener) => {
           held = gate()
           came = gate()

@@ -57,7 +57,7 @@ export interface Kind {
 export function documentSuite(title: string, kind: Kind): void {
   const status = (client: Client): number => kind.putStatus?.(client) ?? 200
 
-  inBoth(`R12 ${title}: absent, set, shown, set again, removed`, async client => {
+  inBoth(`R12 ${title}: absent, set, returned, replaced, removed`, async client => {
     const at = documentsOf(client, await makeBucket(client), kind.query)
     const checkAbsent = async (): Promise<void> => {
       if (typeof kind.absent === 'string') faultIs(await at.get(), 404, kind.absent)
@@ -81,7 +81,7 @@ export function documentSuite(title: string, kind: Kind): void {
     assert.equal((await at.remove()).status, 204)
   })
 
-  inBoth(`R103 R104 ${title}: the body is proven, and a refused one changes nothing`, async client => {
+  inBoth(`R103 R104 ${title}: the body needs a checksum, and a refused body changes nothing`, async client => {
     const bucket = await makeBucket(client)
     const at = documentsOf(client, bucket, kind.query)
     const before = await at.get()
@@ -97,7 +97,7 @@ export function documentSuite(title: string, kind: Kind): void {
     assert.deepEqual([after.status, after.code()], [before.status, before.code()])
   })
 
-  inBoth(`R75 ${title}: what is not the document is refused and has no effect`, async client => {
+  inBoth(`R75 ${title}: an invalid document is refused without effect`, async client => {
     const at = documentsOf(client, await makeBucket(client), kind.query)
     await at.put(kind.good)
     const everywhere = [
@@ -113,7 +113,7 @@ export function documentSuite(title: string, kind: Kind): void {
     assert.equal(shown(await at.get()), kind.shown ?? kind.good)
   })
 
-  inBoth(`R9 ${title}: others may neither see nor change it`, async client => {
+  inBoth(`R9 ${title}: other accounts may neither read nor change it`, async client => {
     const at = documentsOf(client, await makeBucket(client), kind.query)
     for (const as of [OTHER, null]) {
       faultIs(await at.get(as), 403, 'AccessDenied')

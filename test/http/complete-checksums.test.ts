@@ -172,7 +172,7 @@ inEither('R83 CompleteMultipartUpload: what the parts cannot tell is read', asyn
   assert.equal(textAt(done.xml(), 'ChecksumType'), 'FULL_OBJECT')
 })
 
-inBoth('R69 R82 D5 CompleteMultipartUpload: the type is what it was at the beginning', async client => {
+inBoth('R69 R82 D5 CompleteMultipartUpload: the checksum type is the one given at creation', async client => {
   const bucket = await makeBucket(client)
   const code = client.dialect === 'svc' ? 'BadDigest' : 'InvalidRequest'
   for (const [algorithm, type, other] of [

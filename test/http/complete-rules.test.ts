@@ -20,7 +20,7 @@ import { BASE_HOST, inBoth, makeBucket, type Sending } from './server.ts'
 
 type Headers = NonNullable<Sending['headers']>
 
-inBoth('R76 R116 CompleteMultipartUpload: no part, no object', async client => {
+inBoth('R76 R116 CompleteMultipartUpload: an empty part list is refused', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   await part(client, place, 1, 'x')
@@ -33,7 +33,7 @@ inBoth('R76 R116 CompleteMultipartUpload: no part, no object', async client => {
 })
 
 inBoth(
-  'R75 R77 CompleteMultipartUpload: order counts in the list, not in the uploading; gaps are fine',
+  'R75 R77 CompleteMultipartUpload: the list must be in order, with gaps allowed; upload order is free',
   async client => {
     const bucket = await makeBucket(client)
     const place = await begin(client, bucket)
@@ -64,7 +64,7 @@ inBoth(
   },
 )
 
-inBoth('R81 CompleteMultipartUpload: five mebibytes less one byte are too small, except at the end', async client => {
+inBoth('R81 CompleteMultipartUpload: a part below 5 MiB is too small unless it is the last', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const small = await part(client, place, 1, Buffer.alloc(MIB5 - 1))
@@ -81,7 +81,7 @@ inBoth('R81 CompleteMultipartUpload: five mebibytes less one byte are too small,
   assert.equal(head.headers.get('content-length'), String(MIB5))
 })
 
-inBoth('R88 CompleteMultipartUpload: where the object is, as the request addressed it', async client => {
+inBoth('R88 CompleteMultipartUpload: Location is in the addressing style of the request', async client => {
   const bucket = await makeBucket(client)
   const key = '/a%20b/%C3%BC%2B'
   const byHost = await begin(client, bucket, key)
@@ -96,31 +96,28 @@ inBoth('R88 CompleteMultipartUpload: where the object is, as the request address
   assert.equal(textAt(second.xml(), 'Key'), 'a b/ü+')
 })
 
-inBoth(
-  'R17 R18 R90 CompleteMultipartUpload: an object is as old as its completion, and gets no younger',
-  async (client, { parts }) => {
-    const bucket = await versionedBucket(client, parts)
-    const place = await begin(client, bucket, '/k', [[':meta-a', '1']])
-    const one = await part(client, place, 1, 'x')
-    client.clock.move(3_600_000)
-    const done = await finish(client, place, [one])
-    const version = done.own('version-id') ?? ''
-    assert.notEqual(version, '')
-    const head = () => client.send({ method: 'HEAD', bucket, path: '/k' })
-    const made = new Date(client.clock.now()).toUTCString()
-    assert.equal((await head()).headers.get('last-modified'), made)
-    client.clock.move(3_600_000)
-    const tags = '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>'
-    assert.equal((await client.send({ method: 'PUT', bucket, path: '/k?tagging', ...document(tags) })).status, 200)
-    const acl: Headers = [[':acl', 'public-read']]
-    assert.equal((await client.send({ method: 'PUT', bucket, path: '/k?acl', headers: acl })).status, 200)
-    const after = await head()
-    assert.equal(after.headers.get('last-modified'), made)
-    assert.equal(after.own('version-id'), version)
-    const listed = (await client.send({ method: 'GET', bucket, path: '/' })).xml()
-    assert.equal(textAt(listed, 'Contents', 'LastModified'), new Date(Date.parse(made)).toISOString())
-  },
-)
+inBoth('R17 R18 R90 CompleteMultipartUpload: Last-Modified is the time of completion', async (client, { parts }) => {
+  const bucket = await versionedBucket(client, parts)
+  const place = await begin(client, bucket, '/k', [[':meta-a', '1']])
+  const one = await part(client, place, 1, 'x')
+  client.clock.move(3_600_000)
+  const done = await finish(client, place, [one])
+  const version = done.own('version-id') ?? ''
+  assert.notEqual(version, '')
+  const head = () => client.send({ method: 'HEAD', bucket, path: '/k' })
+  const made = new Date(client.clock.now()).toUTCString()
+  assert.equal((await head()).headers.get('last-modified'), made)
+  client.clock.move(3_600_000)
+  const tags = '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>'
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/k?tagging', ...document(tags) })).status, 200)
+  const acl: Headers = [[':acl', 'public-read']]
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/k?acl', headers: acl })).status, 200)
+  const after = await head()
+  assert.equal(after.headers.get('last-modified'), made)
+  assert.equal(after.own('version-id'), version)
+  const listed = (await client.send({ method: 'GET', bucket, path: '/' })).xml()
+  assert.equal(textAt(listed, 'Contents', 'LastModified'), new Date(Date.parse(made)).toISOString())
+})
 
 inBoth('R17 PutObjectLegalHold PutObjectRetention: locks leave the date alone', async client => {
   const bucket = await makeBucket(client, 'lock-bucket', [[':bucket-object-lock-enabled', 'true']])
@@ -143,7 +140,7 @@ inBoth('R17 PutObjectLegalHold PutObjectRetention: locks leave the date alone', 
   assert.equal((await head()).headers.get('last-modified'), made)
 })
 
-inBoth('R118 GetObject PutObjectAcl CopyObject: without versions the only one is called null', async client => {
+inBoth('R118 GetObject PutObjectAcl CopyObject: without versioning the only version id is null', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'sole')
   const none = '0'.repeat(32)
@@ -191,7 +188,7 @@ inBoth('R86 D22 CompleteMultipartUpload: customer keys, with and without checksu
   assert.equal((await finish(client, sealed, [three], customerKey(KEY))).status, 200)
 })
 
-inBoth('D12 R19 CompleteMultipartUpload: where no checksum was asked for or sent, none is told', async client => {
+inBoth('D12 R19 CompleteMultipartUpload: no checksum is returned unless one was requested or sent', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const done = await finish(client, place, [await part(client, place, 1, 'x')])
@@ -203,7 +200,7 @@ inBoth('D12 R19 CompleteMultipartUpload: where no checksum was asked for or sent
 })
 
 inBoth(
-  'R96 D15 CompleteMultipartUpload: completing again answers for the version that was made',
+  'R96 D15 CompleteMultipartUpload: completing again returns the version that was created',
   async (client, { parts }) => {
     const bucket = await versionedBucket(client, parts)
     const place = await begin(client, bucket)

@@ -23,7 +23,7 @@ const upload = (bucket: string, headers: Sending['headers'] = []): Sending => ({
 const isThere = async (client: Client, bucket: string): Promise<boolean> =>
   (await client.send({ method: 'HEAD', bucket, path: '/k' })).status === 200
 
-test('answers that wait behind another one give up when their connection is gone', () =>
+test('queued responses are dropped when their connection is lost', () =>
   withServer(async ({ s3, parts }) => {
     const bucket = await makeBucket(s3)
     const body = Buffer.alloc(3 * 2 ** 20, 7)
@@ -39,7 +39,7 @@ test('answers that wait behind another one give up when their connection is gone
     assert(await until(() => readers.count === 0))
   }))
 
-test('requests whose client left before their turn take up no room', () =>
+test('queued requests of a disconnected client release their slots', () =>
   withServer(async ({ s3, parts }) => {
     const bucket = await makeBucket(s3)
     const body = Buffer.alloc(16 * 2 ** 20, 7)
@@ -62,7 +62,7 @@ test('requests whose client left before their turn take up no room', () =>
 
 const CONNECT = 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n'
 
-inBoth('A51: CONNECT is not answered in the place of what came before it', async client => {
+inBoth('A51: CONNECT is never answered in place of an earlier request', async client => {
   const bucket = await makeBucket(client)
   const stored: Sending = { ...upload(bucket), body: 'one' }
   const wire = (await Wire.open(client.port)).write(client.head(stored), stored.body!, CONNECT)
@@ -71,7 +71,7 @@ inBoth('A51: CONNECT is not answered in the place of what came before it', async
   assert.deepEqual([alone?.status, alone?.code], [405, 'MethodNotAllowed'])
 })
 
-inBoth('A51: what stands before CONNECT gives back all it holds', async (client, { parts, log }) => {
+inBoth('A51: requests before CONNECT release everything they hold', async (client, { parts, log }) => {
   const bucket = await makeBucket(client)
   const big: Sending = { ...upload(bucket), path: '/big', body: Buffer.alloc(8 * 2 ** 20, 7) }
   await client.send(big)
@@ -89,7 +89,7 @@ inBoth('A51: what stands before CONNECT gives back all it holds', async (client,
   assert(!log.some(({ method }) => method === 'DELETE'))
 })
 
-inBoth('RFC 9112, 9.3.2: requests sent at once take effect in their order', async client => {
+inBoth('RFC 9112, 9.3.2: pipelined requests take effect in order', async client => {
   const bucket = await makeBucket(client)
   const asked = (method: string, body?: string): string =>
     client.head({ method, bucket, path: '/k', ...(body !== undefined && { body }) }) + (body ?? '')
@@ -106,7 +106,7 @@ inBoth('RFC 9112, 9.3.2: requests sent at once take effect in their order', asyn
   assert.deepEqual(said, ['200', one, one, '200', two, '204', '404 NoSuchKey', '200', '200', two])
 })
 
-inBoth('a body that comes with its head, behind it or in pieces is whole, and its connection stays', async client => {
+inBoth('a body is complete however it is split from its head, and the connection is kept', async client => {
   const bucket = await makeBucket(client)
   const wire = await Wire.open(client.port)
   for (const length of [1, 4_096, 20_000]) {
@@ -125,7 +125,7 @@ inBoth('a body that comes with its head, behind it or in pieces is whole, and it
   assert(!wire.isClosed)
 })
 
-inBoth('A48: a body that stops coming is 400 RequestTimeout after 20 seconds', async (client, { pass, clock }) => {
+inBoth('A48: a stalled body is 400 RequestTimeout after 20 seconds', async (client, { pass, clock }) => {
   const bucket = await makeBucket(client)
   const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
   assert.equal((await wire.answer())?.status, 100)
@@ -145,7 +145,7 @@ inBoth('A48: a body that stops coming is 400 RequestTimeout after 20 seconds', a
   assert.equal(await isThere(client, bucket), false)
 })
 
-inBoth('A48: a body that dribbles is 400 RequestTimeout too', async (client, { pass, clock }) => {
+inBoth('A48: a very slow body is 400 RequestTimeout', async (client, { pass, clock }) => {
   const bucket = await makeBucket(client)
   const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
   assert.equal((await wire.answer())?.status, 100)
@@ -163,7 +163,7 @@ inBoth('A48: a body that dribbles is 400 RequestTimeout too', async (client, { p
   await wire.closed()
 })
 
-inBoth('A48: a connection without a whole head is closed within 60 seconds', async (client, { pass }) => {
+inBoth('A48: a connection with an incomplete head is closed within 60 seconds', async (client, { pass }) => {
   const silent = await Wire.open(client.port)
   const begun = (await Wire.open(client.port)).write('GET / HTTP/1.1\r\nHost: ')
   const kept = (await Wire.open(client.port)).write(`GET / HTTP/1.1\r\nHost: ${BASE_HOST}\r\n\r\n`)
@@ -184,7 +184,7 @@ inBoth('A48: a connection without a whole head is closed within 60 seconds', asy
   }
 })
 
-test('an answer that nobody takes is given up, and what it holds comes back', () =>
+test('a response that the client does not read is abandoned and releases its resources', () =>
   withServer(async ({ s3, parts, pass }) => {
     const bucket = await makeBucket(s3)
     const body = Buffer.alloc(16 * 2 ** 20, 7)
@@ -203,7 +203,7 @@ test('an answer that nobody takes is given up, and what it holds comes back', ()
     socket.destroy()
   }))
 
-inBoth('a body that ends too early stores nothing and is told so', async (client, { log }) => {
+inBoth('a truncated body stores nothing and is reported', async (client, { log }) => {
   const bucket = await makeBucket(client)
   const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
   assert.equal((await wire.answer())?.status, 100)
@@ -222,33 +222,30 @@ inBoth('a body that ends too early stores nothing and is told so', async (client
   assert(!log.some(line => line.level === 'error'))
 })
 
-inBoth(
-  'a client that goes away in the middle of its body is logged as that, and as nobody’s error',
-  async (client, served) => {
-    const { log, parts } = served
-    const bucket = await makeBucket(client)
-    for (const size of [200_000, 3 * 2 ** 20]) {
-      const before = log.length
-      const what = { ...upload(bucket, [WAIT]), body: Buffer.alloc(size, 7) }
-      const wire = (await Wire.open(client.port)).write(client.head(what))
-      assert.equal((await wire.answer())?.status, 100)
-      wire.write(Buffer.alloc(size - 1, 7))
-      await until(() => wire.socket.writableLength === 0)
-      wire.socket.resetAndDestroy()
-      assert(await until(() => log.length > before))
-      const [line] = log.slice(before)
-      assert.deepEqual(
-        [line?.level, line?.code, line?.aborted, line?.operation],
-        ['info', 'IncompleteBody', true, 'PutObject'],
-      )
-    }
-    assert(await until(() => parts.store.context.drafts.count === 0))
-    assert(!log.some(line => line.level === 'error'))
-    assert.equal(await isThere(client, bucket), false)
-  },
-)
+inBoth('a client that disconnects during its body is logged as aborted, not as an error', async (client, served) => {
+  const { log, parts } = served
+  const bucket = await makeBucket(client)
+  for (const size of [200_000, 3 * 2 ** 20]) {
+    const before = log.length
+    const what = { ...upload(bucket, [WAIT]), body: Buffer.alloc(size, 7) }
+    const wire = (await Wire.open(client.port)).write(client.head(what))
+    assert.equal((await wire.answer())?.status, 100)
+    wire.write(Buffer.alloc(size - 1, 7))
+    await until(() => wire.socket.writableLength === 0)
+    wire.socket.resetAndDestroy()
+    assert(await until(() => log.length > before))
+    const [line] = log.slice(before)
+    assert.deepEqual(
+      [line?.level, line?.code, line?.aborted, line?.operation],
+      ['info', 'IncompleteBody', true, 'PutObject'],
+    )
+  }
+  assert(await until(() => parts.store.context.drafts.count === 0))
+  assert(!log.some(line => line.level === 'error'))
+  assert.equal(await isThere(client, bucket), false)
+})
 
-inBoth('a refused upload is answered while its body is still coming, and cut', async (client, { pass }) => {
+inBoth('a refused upload is answered while its body is still arriving, then disconnected', async (client, { pass }) => {
   const bucket = await makeBucket(client)
   const wire = (await Wire.open(client.port)).write(client.head({ ...upload(bucket), as: null }))
   wire.write(Buffer.alloc(10_000, 7))
@@ -263,7 +260,7 @@ inBoth('a refused upload is answered while its body is still coming, and cut', a
   await wire.closed()
 })
 
-inBoth('a refused upload whose client goes on sending sees the answer first', async client => {
+inBoth('a client that keeps sending a refused upload receives the response first', async client => {
   const bucket = await makeBucket(client)
   const body = Buffer.alloc(8 * 2 ** 20, 7)
   const wire = (await Wire.open(client.port)).write(client.head({ ...upload(bucket), body, as: null }), body)
@@ -272,49 +269,49 @@ inBoth('a refused upload whose client goes on sending sees the answer first', as
   await wire.closed()
 })
 
-inBoth(
-  'answers to requests that were sent at once all come, also when the last one ends the connection',
-  async client => {
-    const bucket = await makeBucket(client)
-    const stored: Sending = { method: 'PUT', bucket, path: '/k', body: Buffer.alloc(100_000, 7) }
-    // Its body is not read, and it is refused while the previous one is still being stored.
-    const refused: Sending = { method: 'PUT', bucket, path: '/k?torrent', body: 'never read' }
-    const wire = await Wire.open(client.port)
-    for (const one of [stored, refused]) wire.write(client.head(one)).write(one.body!)
-    assert.deepEqual([(await wire.answer())?.status, (await wire.answer())?.status], [200, 501])
-    await wire.closed()
-  },
-)
+inBoth('all pipelined requests are answered, even if the last one closes the connection', async client => {
+  const bucket = await makeBucket(client)
+  const stored: Sending = { method: 'PUT', bucket, path: '/k', body: Buffer.alloc(100_000, 7) }
+  // Its body is not read, and it is refused while the previous one is still being stored.
+  const refused: Sending = { method: 'PUT', bucket, path: '/k?torrent', body: 'never read' }
+  const wire = await Wire.open(client.port)
+  for (const one of [stored, refused]) wire.write(client.head(one)).write(one.body!)
+  assert.deepEqual([(await wire.answer())?.status, (await wire.answer())?.status], [200, 501])
+  await wire.closed()
+})
 
 for (const [what, last] of Object.entries<Partial<Sending>>({
   'an upload is refused': { as: null },
   'it waits to be told to go on': { as: null, headers: [WAIT] },
   'nobody reads its body': { method: 'GET' },
 })) {
-  inBoth(`RFC 9112, 9.6: what stands behind the last answer is not done: ${what}`, async (client, { log, pass }) => {
-    const bucket = await makeBucket(client)
-    const ended: Sending = { ...upload(bucket), path: '/no', body: 'never read', ...last }
-    const wire = await Wire.open(client.port)
-    for (const one of [ended, { ...upload(bucket), body: 'one' }, { ...upload(bucket), body: 'two' }]) {
-      wire.write(client.head(one), one.body!)
-    }
-    assert.equal((await wire.answer())?.headers.get('connection'), 'close')
-    for (let turns = 0; turns < 500; turns++) await turn()
-    pass(2_000)
-    assert.equal(await wire.answer(), undefined)
-    assert.deepEqual(
-      log.filter(({ resource }) => resource === `/${bucket}/k`),
-      [],
-    )
-    assert.equal(await isThere(client, bucket), false)
-  })
+  inBoth(
+    `RFC 9112, 9.6: requests after a closing response are not executed: ${what}`,
+    async (client, { log, pass }) => {
+      const bucket = await makeBucket(client)
+      const ended: Sending = { ...upload(bucket), path: '/no', body: 'never read', ...last }
+      const wire = await Wire.open(client.port)
+      for (const one of [ended, { ...upload(bucket), body: 'one' }, { ...upload(bucket), body: 'two' }]) {
+        wire.write(client.head(one), one.body!)
+      }
+      assert.equal((await wire.answer())?.headers.get('connection'), 'close')
+      for (let turns = 0; turns < 500; turns++) await turn()
+      pass(2_000)
+      assert.equal(await wire.answer(), undefined)
+      assert.deepEqual(
+        log.filter(({ resource }) => resource === `/${bucket}/k`),
+        [],
+      )
+      assert.equal(await isThere(client, bucket), false)
+    },
+  )
 }
 
 for (const [what, first] of Object.entries<(head: string) => string>({
   'that says so': head => head.replace('\r\n', '\r\nConnection: close\r\n'),
   'of HTTP/1.0': head => head.replace('HTTP/1.1', 'HTTP/1.0'),
 })) {
-  inBoth(`RFC 9112, 9.6: behind the last request there is no answer: one ${what}`, async (client, { log, pass }) => {
+  inBoth(`RFC 9112, 9.6: nothing is answered after the last request: one ${what}`, async (client, { log, pass }) => {
     const bucket = await makeBucket(client)
     const put = upload(bucket)
     const wire = await Wire.open(client.port)
@@ -346,7 +343,7 @@ for (const [size, bodyBytes] of [
   ['a little', 2 ** 20],
   ['more than is thrown away', 24 * 2 ** 20],
 ] as const) {
-  inBoth(`an answer comes whole although the upload behind it is refused: ${size} of it comes`, async (...given) => {
+  inBoth(`a response is complete although the next upload is refused: ${size} of it arrives`, async (...given) => {
     const { wire, big } = await refusedBehind(...given, bodyBytes)
     given[1].pass(3_000)
     wire.socket.resume()
@@ -359,14 +356,14 @@ for (const [size, bodyBytes] of [
   })
 }
 
-inBoth('whoever does not take the answer before a refused upload is cut after 20 seconds', async (...given) => {
+inBoth('a client that does not read the response before a refused upload is cut after 20 seconds', async (...given) => {
   const { wire } = await refusedBehind(...given, 24 * 2 ** 20)
   given[1].pass(20_000)
   wire.socket.resume()
   await wire.closed()
 })
 
-inBoth('a request behind another one is told to go on between the answers, not inside of one', async client => {
+inBoth('100 Continue for a pipelined request is sent between responses, never inside one', async client => {
   const bucket = await makeBucket(client)
   const stored: Sending = { method: 'PUT', bucket, path: '/k', body: Buffer.alloc(100_000, 7) }
   const batch: Sending = { method: 'POST', bucket, path: '/?delete', body: 'no document', headers: [WAIT, MD5] }

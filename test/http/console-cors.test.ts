@@ -74,7 +74,7 @@ test("the console's page gets answers to preflights and requests, errors include
     { console: CONSOLE },
   ))
 
-test('another origin gets nothing from it', () =>
+test('another origin gets no CORS headers from it', () =>
   withServer(
     async ({ s3 }) => {
       await s3.send({ method: 'PUT', host: HOST, path: '/photos' })

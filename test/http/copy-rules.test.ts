@@ -55,34 +55,31 @@ inBoth('R48 CopyObject: onto itself, every header that may come alone', async (c
   assert.equal((await client.send({ method: 'GET', bucket, path: '/v' })).body.toString(), 'old')
 })
 
-inBoth(
-  'R49 CopyObject UploadPartCopy: dates as documents write them count, and what is none is refused',
-  async client => {
-    const bucket = await makeBucket(client)
-    await put(client, bucket, '/from', 'x')
-    const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
-    const upload = `/up?partNumber=1&uploadId=${textAt(begun.xml(), 'UploadId')}`
-    const date = (ms: number): string => new Date(client.clock.now() + ms).toISOString()
-    for (const path of ['/to', upload]) {
-      const folded = client.dialect === 'svc' && path === '/to'
-      const wrong = `400 ${folded ? 'InvalidRequest' : 'InvalidArgument'}`
-      for (const [name, value, expected] of [
-        ['if-unmodified-since', date(-60_000), '412 PreconditionFailed'],
-        ['if-modified-since', date(60_000), '412 PreconditionFailed'],
-        ['if-unmodified-since', 'yesterday', wrong],
-        ['if-modified-since', '', wrong],
-        ['if-unmodified-since', date(60_000), '200'],
-        ['if-modified-since', date(-60_000), '200'],
-      ] as const) {
-        const answer = await copy(client, bucket, path, `${bucket}/from`, [[`:copy-source-${name}`, value]])
-        assert.equal(outcome(answer), expected, `${path} ${name} ${value}`)
-        if (expected !== '200') assert.equal((await head(client, bucket, '/to')).status, path === '/to' ? 404 : 200)
-      }
+inBoth('R49 CopyObject UploadPartCopy: ISO 8601 dates are accepted, and invalid ones refused', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/from', 'x')
+  const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
+  const upload = `/up?partNumber=1&uploadId=${textAt(begun.xml(), 'UploadId')}`
+  const date = (ms: number): string => new Date(client.clock.now() + ms).toISOString()
+  for (const path of ['/to', upload]) {
+    const folded = client.dialect === 'svc' && path === '/to'
+    const wrong = `400 ${folded ? 'InvalidRequest' : 'InvalidArgument'}`
+    for (const [name, value, expected] of [
+      ['if-unmodified-since', date(-60_000), '412 PreconditionFailed'],
+      ['if-modified-since', date(60_000), '412 PreconditionFailed'],
+      ['if-unmodified-since', 'yesterday', wrong],
+      ['if-modified-since', '', wrong],
+      ['if-unmodified-since', date(60_000), '200'],
+      ['if-modified-since', date(-60_000), '200'],
+    ] as const) {
+      const answer = await copy(client, bucket, path, `${bucket}/from`, [[`:copy-source-${name}`, value]])
+      assert.equal(outcome(answer), expected, `${path} ${name} ${value}`)
+      if (expected !== '200') assert.equal((await head(client, bucket, '/to')).status, path === '/to' ? 404 : 200)
     }
-  },
-)
+  }
+})
 
-inBoth('R42 PutObject UploadPart: a copy that forgot its source does not overwrite', async client => {
+inBoth('R42 PutObject UploadPart: a copy without its source header does not overwrite', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'as it was')
   const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
@@ -310,50 +307,50 @@ async function makeLarge(parts: ServerParts, bucket: string, key: string, size: 
   await make(key, 'gibibyte', GIB, size)
 }
 
-inBoth('R58 D6 CopyObject UploadPartCopy: five gibibytes are the most, and no byte more', async (client, { parts }) => {
-  const bucket = await makeBucket(client)
-  await makeLarge(parts, bucket, 'most', 5 * GIB)
-  const most = await copy(client, bucket, '/to', `${bucket}/most`)
-  assert.equal(most.status, 200, most.body.toString())
-  assert.equal((await head(client, bucket, '/to')).headers.get('content-length'), String(5 * GIB))
-  await makeLarge(parts, bucket, 'more', 5 * GIB + 1)
-  const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
-  const path = `/up?partNumber=1&uploadId=${textAt(begun.xml(), 'UploadId')}`
-  for (const target of ['/more-of-it', path]) {
-    const more = await copy(client, bucket, target, `${bucket}/more`)
-    if (client.dialect === 'svc') {
-      expectFault(more, 400, 'EntityTooLarge')
-      assert.equal(detail(more, 'ProposedSize'), String(5 * GIB + 1))
-      assert.equal(detail(more, 'MaxSizeAllowed'), String(5 * GIB))
-    } else {
-      expectFault(more, 400, 'InvalidRequest')
-      assert.match(textAt(more.xml(), 'Message'), /maximum allowable size for a copy source: 5368709120$/)
-    }
-  }
-  assert.equal((await head(client, bucket, '/more-of-it')).status, 404)
-  const ranged: Headers = [[':copy-source-range', `bytes=1-${5 * GIB}`]]
-  assert.equal((await copy(client, bucket, path, `${bucket}/more`, ranged)).status, 200)
-})
-
 inBoth(
-  'R59 R89 R17 PutObject CopyObject CompleteMultipartUpload: when the new object expires is said',
-  async client => {
+  'R58 D6 CopyObject UploadPartCopy: a source of 5 GiB is copied, one byte more is refused',
+  async (client, { parts }) => {
     const bucket = await makeBucket(client)
-    const rule = '<Rule><ID>old one</ID><Filter><Prefix>logs/</Prefix></Filter><Status>Enabled</Status>'
-    const expiring = `${rule}<Expiration><Days>1</Days></Expiration></Rule>`
-    await documentsOf(client, bucket, 'lifecycle').put(`<LifecycleConfiguration>${expiring}</LifecycleConfiguration>`)
-    const expected = 'expiry-date="Fri, 02 Jan 2026 00:00:00 GMT", rule-id="old%20one"'
-    const made = await client.send({ method: 'PUT', bucket, path: '/logs/a', body: 'x' })
-    assert.equal(made.own('expiration'), expected)
-    assert.equal((await head(client, bucket, '/logs/a')).own('expiration'), expected)
-    assert.equal((await client.send({ method: 'GET', bucket, path: '/logs/a' })).own('expiration'), expected)
-    const copied = await copy(client, bucket, '/logs/b', `${bucket}/logs/a`)
-    assert.equal(copied.own('expiration'), expected)
-    assert.equal((await copy(client, bucket, '/data/b', `${bucket}/logs/a`)).own('expiration'), undefined)
-    // A copy has its own date.
-    client.clock.move(DAY_MS + 5)
-    const later = await copy(client, bucket, '/logs/c', `${bucket}/logs/a`)
-    assert.equal(later.own('expiration'), expected.replace('Fri, 02', 'Sun, 04'))
-    assert.equal(textAt(later.xml(), 'LastModified'), new Date(client.clock.now()).toISOString())
+    await makeLarge(parts, bucket, 'most', 5 * GIB)
+    const most = await copy(client, bucket, '/to', `${bucket}/most`)
+    assert.equal(most.status, 200, most.body.toString())
+    assert.equal((await head(client, bucket, '/to')).headers.get('content-length'), String(5 * GIB))
+    await makeLarge(parts, bucket, 'more', 5 * GIB + 1)
+    const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
+    const path = `/up?partNumber=1&uploadId=${textAt(begun.xml(), 'UploadId')}`
+    for (const target of ['/more-of-it', path]) {
+      const more = await copy(client, bucket, target, `${bucket}/more`)
+      if (client.dialect === 'svc') {
+        expectFault(more, 400, 'EntityTooLarge')
+        assert.equal(detail(more, 'ProposedSize'), String(5 * GIB + 1))
+        assert.equal(detail(more, 'MaxSizeAllowed'), String(5 * GIB))
+      } else {
+        expectFault(more, 400, 'InvalidRequest')
+        assert.match(textAt(more.xml(), 'Message'), /maximum allowable size for a copy source: 5368709120$/)
+      }
+    }
+    assert.equal((await head(client, bucket, '/more-of-it')).status, 404)
+    const ranged: Headers = [[':copy-source-range', `bytes=1-${5 * GIB}`]]
+    assert.equal((await copy(client, bucket, path, `${bucket}/more`, ranged)).status, 200)
   },
 )
+
+inBoth('R59 R89 R17 PutObject CopyObject CompleteMultipartUpload: the response has the expiration', async client => {
+  const bucket = await makeBucket(client)
+  const rule = '<Rule><ID>old one</ID><Filter><Prefix>logs/</Prefix></Filter><Status>Enabled</Status>'
+  const expiring = `${rule}<Expiration><Days>1</Days></Expiration></Rule>`
+  await documentsOf(client, bucket, 'lifecycle').put(`<LifecycleConfiguration>${expiring}</LifecycleConfiguration>`)
+  const expected = 'expiry-date="Fri, 02 Jan 2026 00:00:00 GMT", rule-id="old%20one"'
+  const made = await client.send({ method: 'PUT', bucket, path: '/logs/a', body: 'x' })
+  assert.equal(made.own('expiration'), expected)
+  assert.equal((await head(client, bucket, '/logs/a')).own('expiration'), expected)
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/logs/a' })).own('expiration'), expected)
+  const copied = await copy(client, bucket, '/logs/b', `${bucket}/logs/a`)
+  assert.equal(copied.own('expiration'), expected)
+  assert.equal((await copy(client, bucket, '/data/b', `${bucket}/logs/a`)).own('expiration'), undefined)
+  // A copy has its own date.
+  client.clock.move(DAY_MS + 5)
+  const later = await copy(client, bucket, '/logs/c', `${bucket}/logs/a`)
+  assert.equal(later.own('expiration'), expected.replace('Fri, 02', 'Sun, 04'))
+  assert.equal(textAt(later.xml(), 'LastModified'), new Date(client.clock.now()).toISOString())
+})

@@ -25,7 +25,7 @@ async function madeWith(client: Client, bucket: string, headers: Headers, more: 
   return client.send({ method: 'HEAD', bucket, path: '/k', headers: more })
 }
 
-inBoth('R13 R14 R15 R63 R90 CreateMultipartUpload: everything said here is the object’s', async client => {
+inBoth('R13 R14 R15 R63 R90 CreateMultipartUpload: attributes given here become the object’s', async client => {
   const bucket = await lockBucket(client)
   const until = new Date(client.clock.now() + 86_400_000).toISOString()
   const plain: [string, string][] = [
@@ -65,7 +65,7 @@ const grantees = (acl: Received): string[] =>
     ([, name, permission]) => `${name?.split('/').at(-1)} ${permission}`,
   )
 
-inBoth('R64 R32 R56 CreateMultipartUpload: whose the object will be, and who may see it', async client => {
+inBoth('R64 R32 R56 CreateMultipartUpload: owner and ACL of the future object', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   const exec = client.dialect === 'svc' ? 'svc-exec-read' : 'aws-exec-read'
   for (const [canned, count] of [
@@ -96,7 +96,7 @@ inBoth('R64 R32 R56 CreateMultipartUpload: whose the object will be, and who may
   expectFault(await beginning(client, bucket, '/k', both), 400, 'InvalidRequest')
 })
 
-inBoth('R65 CreateMultipartUpload: a directive is read and means nothing', async client => {
+inBoth('R65 CreateMultipartUpload: a metadata directive is validated and has no effect', async client => {
   const bucket = await makeBucket(client)
   for (const directive of ['COPY', 'REPLACE']) {
     const said = await madeWith(client, bucket, [
@@ -111,7 +111,7 @@ inBoth('R65 CreateMultipartUpload: a directive is read and means nothing', async
   }
 })
 
-inBoth('R68 D18 CreateMultipartUpload: what the bucket’s state does not allow', async client => {
+inBoth('R68 D18 CreateMultipartUpload: requests that the bucket’s state forbids are refused', async client => {
   const bucket = await makeBucket(client)
   const refused = (...headers: Headers) => beginning(client, bucket, '/k', headers)
   const until = new Date(client.clock.now() + 1000).toISOString()
@@ -143,7 +143,7 @@ inBoth('R68 D18 CreateMultipartUpload: what the bucket’s state does not allow'
 })
 
 inBoth(
-  'R67 CreateMultipartUpload ListParts: of several rules the earliest counts, of none nothing is said',
+  'R67 CreateMultipartUpload ListParts: the earliest rule applies; without one there is no header',
   async client => {
     const bucket = await makeBucket(client)
     const rule = (id: string, filter: string, days: number, status = 'Enabled'): string => {
@@ -181,7 +181,7 @@ inBoth(
   },
 )
 
-inBoth('R29 UploadPart CompleteMultipartUpload: an upload’s id is of one key in one bucket', async client => {
+inBoth('R29 UploadPart CompleteMultipartUpload: an upload id is valid for its bucket and key only', async client => {
   const bucket = await makeBucket(client)
   const other = await makeBucket(client, 'other-bucket')
   const place = await begin(client, bucket)
@@ -199,7 +199,7 @@ inBoth('R29 UploadPart CompleteMultipartUpload: an upload’s id is of one key i
   assert.equal((await finish(client, place, [one])).status, 200)
 })
 
-inBoth('R99 AbortMultipartUpload: a policy’s denial wins over every right', async client => {
+inBoth('R99 AbortMultipartUpload: an explicit denial overrides every permission', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const [vendor, service] = client.dialect === 'svc' ? ['svc', 'svc'] : ['aws', 's3']

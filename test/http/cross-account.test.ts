@@ -30,7 +30,7 @@ async function records({ store }: ServerParts): Promise<string> {
   return entries.map(({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`).join('\n')
 }
 
-inBoth('D29 R9: an anonymous caller configures or removes no bucket by its policy', async (client, { parts }) => {
+inBoth('D29 R9: no policy lets an anonymous caller configure or remove a bucket', async (client, { parts }) => {
   const send: Send = what => client.send(what)
   let place = await makePlace(send, { ...NAMES, owner: MAIN.canonicalId, until: '2030-01-01T00:00:00Z' })
   const routes: string[] = []
@@ -56,7 +56,7 @@ inBoth('D29 R9: an anonymous caller configures or removes no bucket by its polic
   assert(routes.includes('DELETE bucket') && routes.includes('DELETE bucket ?policy'), routes.join(', '))
 })
 
-inBoth('D29: the policy is out of reach of other accounts, whatever it allows them', async client => {
+inBoth('D29: other accounts cannot read or change the policy, whatever it allows', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   // Without the permission it is AccessDenied, as everywhere.

@@ -10,7 +10,7 @@ import { makeBucket, withServer } from './server.ts'
 const ALGORITHM = ':server-side-encryption'
 const DOUBLE = 'aws:kms:dsse'
 
-test('G2 R22: aws:kms:dsse is taken from s3 clients and said again as it was; svc calls it verenc', () =>
+test('G2 R22: aws:kms:dsse is accepted and returned in s3; svc calls it verenc', () =>
   withServer(async ({ s3, svc }) => {
     const bucket = await makeBucket(s3)
     const said = async (client: typeof s3, path: string): Promise<string | undefined> =>
@@ -42,7 +42,7 @@ test('G2 R22: aws:kms:dsse is taken from s3 clients and said again as it was; sv
     assert.equal(await said(s3, '/default'), DOUBLE)
   }))
 
-test('G2 R22: a dialect knows its own names of encryption only', () =>
+test('G2 R22: each dialect accepts only its own names of encryption', () =>
   withServer(async ({ s3, svc }) => {
     const bucket = await makeBucket(s3)
     for (const [client, names] of [

@@ -93,7 +93,7 @@ async function begunUpload(client: Client, headers: NonNullable<Sending['headers
 }
 
 inEither(
-  'R95 R83 CompleteMultipartUpload: a checksum that has to be read for long comes late',
+  'R95 R83 CompleteMultipartUpload: a checksum that takes long to read starts the response early',
   async (client, served) => {
     const { bucket, place, one } = await begunUpload(client, [[':server-side-encryption', 'AES256']])
     const claim: [string, string] = [':checksum-sha256', SHA256]
@@ -187,7 +187,7 @@ inEither('R61 R52 CopyObject: a checksum that has to be read for long comes late
 })
 
 inEither(
-  'R61 R55 CopyObject: bytes that are sealed anew for long come late, refusals at once',
+  'R61 R55 CopyObject: long re-encryption starts the response early, refusals come first',
   async (client, served) => {
     const bucket = await makeBucket(client)
     await client.send({ method: 'PUT', bucket, path: '/from', body: BIG })

@@ -75,7 +75,7 @@ const kinds = (client: Client): readonly (readonly [string, Headers, Headers])[]
   ]
 }
 
-inBoth('R22 R25 R26 GetObject: sealed bytes of every size come back, whole and in ranges', async client => {
+inBoth('R22 R25 R26 GetObject: encrypted objects of every size are read, whole and in ranges', async client => {
   const bucket = await makeBucket(client)
   for (const [kind, write, read] of kinds(client)) {
     // Inline, in a volume, and in a file of its own; ranges cross the boundaries of sealed frames.
@@ -98,7 +98,7 @@ inBoth('R22 R25 R26 GetObject: sealed bytes of every size come back, whole and i
   }
 })
 
-inBoth('R25 R26 R66 R90 CompleteMultipartUpload: parts are sealed as the upload began', async client => {
+inBoth('R25 R26 R66 R90 CompleteMultipartUpload: parts are encrypted as the upload was created', async client => {
   const bucket = await makeBucket(client)
   const whole = numbered(MIB5 + 1000)
   for (const [kind, write, read] of kinds(client)) {
@@ -116,18 +116,15 @@ inBoth('R25 R26 R66 R90 CompleteMultipartUpload: parts are sealed as the upload 
   }
 })
 
-inBoth(
-  'R22 PutObject: a key without its algorithm is refused under the name that the dialect gives it',
-  async client => {
-    const bucket = await makeBucket(client)
-    const header = keyNameHeader(client)
-    const refused = await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers: [[header, 'k1']] })
-    assert.equal(outcome(refused), '400 InvalidArgument')
-    assert.equal(text(refused.xml(), 'ArgumentName'), client.name(header))
-  },
-)
+inBoth('R22 PutObject: a key id without an algorithm is refused by its header name in the dialect', async client => {
+  const bucket = await makeBucket(client)
+  const header = keyNameHeader(client)
+  const refused = await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers: [[header, 'k1']] })
+  assert.equal(outcome(refused), '400 InvalidArgument')
+  assert.equal(text(refused.xml(), 'ArgumentName'), client.name(header))
+})
 
-inBoth('R23 R24 PutObject: context and bucket key are said again as they were sent', async client => {
+inBoth('R23 R24 PutObject: context and bucket key are echoed as sent', async client => {
   const bucket = await makeBucket(client)
   // Spaces, an escape and a different order than a JSON serializer would produce.
   const context = Buffer.from('{ "z": "\\u00fc", "a":"ü" }').toString('base64')
@@ -146,7 +143,7 @@ inBoth('R23 R24 PutObject: context and bucket key are said again as they were se
   }
 })
 
-inBoth('R24 R55: what a request says of the bucket key goes before the bucket’s default', async client => {
+inBoth('R24 R55: the bucket-key flag of a request overrides the bucket’s default', async client => {
   const bucket = await makeBucket(client)
   const said = async (value: 'true' | 'false'): Promise<(string | undefined)[]> => {
     const flag: Headers = [[`${ALGORITHM}-bucket-key-enabled`, value]]
@@ -168,7 +165,7 @@ inBoth('R24 R55: what a request says of the bucket key goes before the bucket’
 })
 
 inBoth(
-  'R22 R55 R68 A76: a bucket’s default, and what it blocks, hold for every way to write',
+  'R22 R55 R68 A76: default encryption and blocked keys of a bucket apply to every kind of write',
   async (client, { parts }) => {
     const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
     await put(client, bucket, '/plain', 'plain')
@@ -203,7 +200,7 @@ inBoth(
   },
 )
 
-inBoth('R87 CompleteMultipartUpload: key and context that contradict the beginning are refused', async client => {
+inBoth('R87 CompleteMultipartUpload: a key or context that differs from creation is refused', async client => {
   const bucket = await makeBucket(client)
   const context = (value: string): Headers => [[`${ALGORITHM}-context`, Buffer.from(value).toString('base64')]]
   const place = await begin(client, bucket, '/k', named(client, 'mine', context('{"a":"b"}')))
@@ -222,7 +219,7 @@ inBoth('R87 CompleteMultipartUpload: key and context that contradict the beginni
 })
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: R22: with strict keys a key must have been made, and is then good for every way to write`, () =>
+  test(`${dialect}: R22: with strict keys a key must exist, and is then accepted by every kind of write`, () =>
     withServer(
       async served => {
         const client = served[dialect]
@@ -248,28 +245,31 @@ for (const dialect of ['svc', 's3'] as const) {
     ))
 }
 
-inBoth('R26 A75: a disabled key opens and seals nothing, and stores nothing plain', async (client, { parts }) => {
-  const bucket = await makeBucket(client)
-  const { keyring } = parts.store.context
-  await put(client, bucket, '/k', 'secret', named(client, 'mine'))
-  await put(client, bucket, '/other', 'open', named(client, 'another'))
-  const place = await begin(client, bucket, '/u', named(client, 'mine'))
-  await keyring.disable('mine')
-  expectFault(await get(client, bucket, '/k'), 400, 'KMS.DisabledException')
-  assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 400)
-  expectFault(await put(client, bucket, '/new', 'x', named(client, 'mine')), 400, 'KMS.DisabledException')
-  expectFault(await putPart(client, place, 1, 'x'), 400, 'KMS.DisabledException')
-  expectFolded(client, await copy(client, bucket, '/new', `${bucket}/k`), 'KMS.DisabledException')
-  expectFolded(
-    client,
-    await copy(client, bucket, '/new', `${bucket}/other`, named(client, 'mine')),
-    'KMS.DisabledException',
-  )
-  assert.equal((await get(client, bucket, '/new')).status, 404)
-  assert.equal((await get(client, bucket, '/other')).body.toString(), 'open')
-  await keyring.enable('mine')
-  assert.equal((await get(client, bucket, '/k')).body.toString(), 'secret')
-})
+inBoth(
+  'R26 A75: a disabled key neither decrypts nor encrypts, and nothing is stored in plaintext',
+  async (client, { parts }) => {
+    const bucket = await makeBucket(client)
+    const { keyring } = parts.store.context
+    await put(client, bucket, '/k', 'secret', named(client, 'mine'))
+    await put(client, bucket, '/other', 'open', named(client, 'another'))
+    const place = await begin(client, bucket, '/u', named(client, 'mine'))
+    await keyring.disable('mine')
+    expectFault(await get(client, bucket, '/k'), 400, 'KMS.DisabledException')
+    assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 400)
+    expectFault(await put(client, bucket, '/new', 'x', named(client, 'mine')), 400, 'KMS.DisabledException')
+    expectFault(await putPart(client, place, 1, 'x'), 400, 'KMS.DisabledException')
+    expectFolded(client, await copy(client, bucket, '/new', `${bucket}/k`), 'KMS.DisabledException')
+    expectFolded(
+      client,
+      await copy(client, bucket, '/new', `${bucket}/other`, named(client, 'mine')),
+      'KMS.DisabledException',
+    )
+    assert.equal((await get(client, bucket, '/new')).status, 404)
+    assert.equal((await get(client, bucket, '/other')).body.toString(), 'open')
+    await keyring.enable('mine')
+    assert.equal((await get(client, bucket, '/k')).body.toString(), 'secret')
+  },
+)
 
 async function everyFile(folder: string): Promise<[string, Buffer][]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
@@ -308,7 +308,7 @@ async function useKeys(client: Client, bucket: string, keys: readonly [Buffer, B
 }
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: R25 A72: no customer key is in any file, log line or answer`, () =>
+  test(`${dialect}: R25 A72: no customer key is in any file, log line or response`, () =>
     withFolderServer(async (served, folder) => {
       const client = served[dialect]
       const bucket = await makeBucket(client)
@@ -339,7 +339,7 @@ for (const dialect of ['svc', 's3'] as const) {
     }))
 }
 
-inBoth('R25 A71: three headers that belong together, on every operation that takes them', async client => {
+inBoth('R25 A71: the three customer-key headers are required together, on every operation', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/own', 'x', customerKey(KEY))
   const place = await begin(client, bucket, '/u', customerKey(KEY))
@@ -370,7 +370,7 @@ inBoth('R25 A71: three headers that belong together, on every operation that tak
   assert.equal((await get(client, bucket, '/k')).status, 404)
 })
 
-inBoth('A74: parts under another key, and an end without it where it is needed', async client => {
+inBoth('A74: parts under another key, and a completion without a required key, are refused', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/k', [...customerKey(KEY), [':checksum-algorithm', 'CRC32']])
   const one = await part(client, place, 1, 'x', customerKey(KEY))

@@ -61,7 +61,7 @@ const ask = (on: Ground, client: Client, one: Case, as: Who | null, more: Header
 const owner = (accountId: string): Headers => [[':expected-bucket-owner', accountId]]
 
 inBoth(
-  'R7 R9 R70 R91 R115: a wrong owner, and callers without a right, are refused everywhere, without effect',
+  'R7 R9 R70 R91 R115: every operation refuses a wrong owner and missing permission, without effect',
   async (client, served) => {
     const on = await ground(client, served)
     for (const one of CASES) {
@@ -82,7 +82,7 @@ inBoth(
 )
 
 inBoth(
-  'R8: where requesters pay, others say so everywhere, and are told that they are charged',
+  'R8: in a requester-pays bucket every operation requires acceptance and reports the charge',
   async (client, served) => {
     const on = await ground(client, served)
     const payer: Headers = [[':request-payer', 'requester']]

@@ -91,7 +91,7 @@ async function stays(served: Served, isThere: () => Promise<boolean>): Promise<v
 }
 
 inBoth(
-  'R59, R89: the expiration header tells the first moment at which the worker takes an object',
+  'R59, R89: the expiration header is the first time at which the worker expires an object',
   async (client, served) => {
     let run = 0
     const property = fc.asyncProperty(
@@ -119,7 +119,7 @@ inBoth(
   },
 )
 
-inBoth('R67: the abort date is the first moment at which the worker aborts an upload', async (client, served) => {
+inBoth('R67: the abort date is the first time at which the worker aborts an upload', async (client, served) => {
   let run = 0
   const aborting = fc.integer({ min: 1, max: 5 }).map(days => within('DaysAfterInitiation', days))
   const action = aborting.map(inside => within('AbortIncompleteMultipartUpload', inside))
@@ -138,7 +138,7 @@ inBoth('R67: the abort date is the first moment at which the worker aborts an up
   await fc.assert(property, { numRuns: RUNS })
 })
 
-inBoth('R89: rules that cannot be read make no failure of an object that is stored', async (client, { parts }) => {
+inBoth('R89: unreadable lifecycle rules do not fail a write', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   const rule = within('Rule', `${within('Status', 'Enabled')}<Filter/>${within('Expiration', within('Days', 1))}`)
   const set = await documentsOf(client, bucket, 'lifecycle').put(within('LifecycleConfiguration', rule))

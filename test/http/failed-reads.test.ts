@@ -200,7 +200,7 @@ function largestFile(folder: string): string {
 }
 
 for (const [damage, hurt] of Object.entries(DAMAGES)) {
-  test(`an object whose file ${damage} answers InternalError`, () =>
+  test(`reading an object whose file ${damage} is InternalError`, () =>
     withFolderServer(async ({ s3, parts }, folder) => {
       const bucket = await makeBucket(s3)
       await put(s3, bucket, '/solo', SOLO)
@@ -213,7 +213,7 @@ for (const [damage, hurt] of Object.entries(DAMAGES)) {
     }))
 }
 
-test('the documentation shows the matrix that is verified here', () => {
+test('the documentation contains the failure matrix verified here', () => {
   const page = readFileSync('docs/decisions/aborted-responses.md', 'utf8')
   assert(page.includes(matrixTable()), `the table must be:\n${matrixTable()}`)
 })

@@ -15,7 +15,7 @@ const FOREIGN = [
   `${BASE_HOST}.org`,
 ]
 
-inBoth('R4: on a host that is no bucket’s, the path names the bucket', async client => {
+inBoth('R4: on a host that is not a bucket’s, the path names the bucket', async client => {
   for (const host of FOREIGN) {
     const bucket = `bucket-${FOREIGN.indexOf(host)}`
     const at = (method: string, path: string, body = '') => client.send({ method, host, path, body })
@@ -31,7 +31,7 @@ inBoth('R4: on a host that is no bucket’s, the path names the bucket', async c
   }
 })
 
-inBoth('R4: the URL in an answer is on the host that was asked, with the bucket in its path', async client => {
+inBoth('R4: a URL in a response has the requested host, with the bucket in its path', async client => {
   await makeBucket(client)
   const host = 'holdfast:9000'
   const boundary = 'b'
@@ -69,7 +69,7 @@ inBoth('R4: a host that is a bucket’s name leads to that bucket; one label alo
   assert.equal((await at('holdfast:9000', '/files.example.com/k')).body.toString(), 'of the name')
 })
 
-inBoth('R3 R4: a dot behind the host changes nothing', async client => {
+inBoth('R3 R4: a trailing dot of the host is ignored', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'there')
   for (const host of [`${bucket}.${BASE_HOST}.`, `${bucket}.${BASE_HOST}.:9000`]) {
@@ -90,7 +90,7 @@ inBoth('R4: a label before the base host that is no bucket name is 400, not a pa
 })
 
 inBoth(
-  'R3 R4: several base hosts; of two that fit, the longer one counts',
+  'R3 R4: of several matching base hosts the longest applies',
   async client => {
     await makeBucket(client, 'mine')
     await put(client, 'mine', '/k', 'there')

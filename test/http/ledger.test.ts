@@ -14,7 +14,7 @@ const hold = (client: Client, bucket: string, status: string) =>
     ),
   })
 
-inBoth('P31: the ledger tells who did it, by which key and in which request', async (client, { parts, clock }) => {
+inBoth('P31: the ledger records actor, access key and request', async (client, { parts, clock }) => {
   const bucket = await lockBucket(client)
   const id = await put(client, bucket, '/k')
   const held = await hold(client, bucket, 'ON')
@@ -43,7 +43,7 @@ inBoth('P31: the ledger tells who did it, by which key and in which request', as
   assert(!lines.join().includes(MAIN.secretKey))
 })
 
-inBoth('P12 P31: a bypass that was used is noted, one that was not needed is not', async (client, { parts, clock }) => {
+inBoth('P12 P31: a bypass is recorded only if it was needed', async (client, { parts, clock }) => {
   const bucket = await lockBucket(client)
   const until = new Date(clock.now() + 3_600_000).toISOString()
   const lock = [[':object-lock-mode', 'GOVERNANCE'], [':object-lock-retain-until-date', until], md5Header('x')]

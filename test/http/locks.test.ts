@@ -53,7 +53,7 @@ const RICH: Headers = [
   ['Content-Type', 'text/plain'],
 ]
 
-inBoth('P4–P7 R39 R40: whatever is written over a held version leaves it as it was', async (client, { clock }) => {
+inBoth('P4–P7 R39 R40: no write to its key changes a held version', async (client, { clock }) => {
   const bucket = await makeBucket(client, 'lock-bucket', [...LOCKED, [':acl', 'public-read-write']])
   const id = await put(client, bucket, '/k', 'evidence', RICH)
   await ok(hold(client, bucket, '/k', 'ON'))
@@ -86,7 +86,7 @@ inBoth('P4–P7 R39 R40: whatever is written over a held version leaves it as it
   }
 })
 
-inBoth('P8 P29: a null version from before the locks is held, and nothing replaces it', async client => {
+inBoth('P8 P29: a null version from before object lock can be held, and nothing replaces it', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'from before')
   await ok(setDocument(client, bucket, 'versioning', VERSIONING('Enabled')))
@@ -108,7 +108,7 @@ inBoth('P8 P29: a null version from before the locks is held, and nothing replac
   assert.equal((await get(client, bucket, '/k?versionId=null')).status, 404)
 })
 
-inBoth('P9: locks need versioning, keep it on, and stay', async client => {
+inBoth('P9: object lock requires versioning, keeps it enabled, and cannot be turned off', async client => {
   const bucket = await makeBucket(client)
   const set = async (query: string, body: string) => outcome(await setDocument(client, bucket, query, body))
   assert.equal(await set('object-lock', LOCKS()), '409 InvalidBucketState')
@@ -123,7 +123,7 @@ inBoth('P9: locks need versioning, keep it on, and stay', async client => {
   assert.equal(text((await get(client, bucket, '/?object-lock')).xml(), 'ObjectLockEnabled'), 'Enabled')
 })
 
-inBoth('P10: a bucket with a version or a marker stays, whoever asks', async client => {
+inBoth('P10: a bucket with a version or a marker cannot be deleted by anyone', async client => {
   const bucket = await lockBucket(client)
   const id = await put(client, bucket, '/k')
   await ok(hold(client, bucket, '/k', 'ON'))
@@ -136,48 +136,58 @@ inBoth('P10: a bucket with a version or a marker stays, whoever asks', async cli
   await ok(remove(client, bucket, '/'))
 })
 
-inBoth('P18 R40: what is not locked changes, and makes no delete possible', async (client, { clock }) => {
-  const bucket = await lockBucket(client)
-  const id = await put(client, bucket, '/k', 'evidence', RICH)
-  await ok(hold(client, bucket, '/k', 'ON'))
-  await ok(retain(client, bucket, '/k', 'COMPLIANCE', clock.now() + DAY))
-  const before = await ok(get(client, bucket, `/k?versionId=${id}`))
-  const tags = '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>'
-  const everybody = JSON.stringify({
-    Version: '2012-10-17',
-    Statement: [{ Effect: 'Allow', Principal: '*', Action: 'svc:*', Resource: `arn:svc:svc:::${bucket}/*` }],
-  })
-  const expiry = '<Expiration><Days>1</Days></Expiration>'
-  const rule = `<Rule><Status>Enabled</Status><Filter/>${expiry}</Rule>`
-  const rules = `<LifecycleConfiguration>${rule}</LifecycleConfiguration>`
-  const cors = '<CORSRule><AllowedMethod>DELETE</AllowedMethod><AllowedOrigin>*</AllowedOrigin></CORSRule>'
-  const ownership = '<Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership></Rule>'
-  const changes: readonly (readonly [string, Partial<Sending>])[] = [
-    ['/k?tagging', document(tags)],
-    ['/k?acl', { headers: [[':acl', 'public-read']] }],
-    ['/?policy', document(everybody)],
-    ['/?cors', document(`<CORSConfiguration>${cors}</CORSConfiguration>`)],
-    ['/?ownershipControls', document(`<OwnershipControls>${ownership}</OwnershipControls>`)],
-    ['/?lifecycle', document(rules)],
-  ]
-  for (const [path, sent] of changes) {
-    await ok(client.send({ method: 'PUT', bucket, path, ...sent }))
-    for (const as of [MAIN, OTHER]) {
-      const request = { method: 'DELETE', bucket, path: `/k?versionId=${id}`, headers: BYPASS, as }
-      assert.equal(outcome(await client.send(request)), '403 AccessDenied', path)
+inBoth(
+  'P18 R40: tags and ACL of a locked version can change, without permitting a delete',
+  async (client, { clock }) => {
+    const bucket = await lockBucket(client)
+    const id = await put(client, bucket, '/k', 'evidence', RICH)
+    await ok(hold(client, bucket, '/k', 'ON'))
+    await ok(retain(client, bucket, '/k', 'COMPLIANCE', clock.now() + DAY))
+    const before = await ok(get(client, bucket, `/k?versionId=${id}`))
+    const tags = '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>'
+    const everybody = JSON.stringify({
+      Version: '2012-10-17',
+      Statement: [{ Effect: 'Allow', Principal: '*', Action: 'svc:*', Resource: `arn:svc:svc:::${bucket}/*` }],
+    })
+    const expiry = '<Expiration><Days>1</Days></Expiration>'
+    const rule = `<Rule><Status>Enabled</Status><Filter/>${expiry}</Rule>`
+    const rules = `<LifecycleConfiguration>${rule}</LifecycleConfiguration>`
+    const cors = '<CORSRule><AllowedMethod>DELETE</AllowedMethod><AllowedOrigin>*</AllowedOrigin></CORSRule>'
+    const ownership = '<Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership></Rule>'
+    const changes: readonly (readonly [string, Partial<Sending>])[] = [
+      ['/k?tagging', document(tags)],
+      ['/k?acl', { headers: [[':acl', 'public-read']] }],
+      ['/?policy', document(everybody)],
+      ['/?cors', document(`<CORSConfiguration>${cors}</CORSConfiguration>`)],
+      ['/?ownershipControls', document(`<OwnershipControls>${ownership}</OwnershipControls>`)],
+      ['/?lifecycle', document(rules)],
+    ]
+    for (const [path, sent] of changes) {
+      await ok(client.send({ method: 'PUT', bucket, path, ...sent }))
+      for (const as of [MAIN, OTHER]) {
+        const request = { method: 'DELETE', bucket, path: `/k?versionId=${id}`, headers: BYPASS, as }
+        assert.equal(outcome(await client.send(request)), '403 AccessDenied', path)
+      }
     }
-  }
-  const after = await ok(get(client, bucket, `/k?versionId=${id}`))
-  assert.equal(after.body.toString(), before.body.toString())
-  const names = ['etag', 'last-modified', 'content-type', ':meta-case', ':object-lock-mode', ':object-lock-legal-hold']
-  for (const name of names) {
-    const wire = client.name(name).toLowerCase()
-    assert.equal(after.headers.get(wire), before.headers.get(wire), name)
-  }
-})
+    const after = await ok(get(client, bucket, `/k?versionId=${id}`))
+    assert.equal(after.body.toString(), before.body.toString())
+    const names = [
+      'etag',
+      'last-modified',
+      'content-type',
+      ':meta-case',
+      ':object-lock-mode',
+      ':object-lock-legal-hold',
+    ]
+    for (const name of names) {
+      const wire = client.name(name).toLowerCase()
+      assert.equal(after.headers.get(wire), before.headers.get(wire), name)
+    }
+  },
+)
 
 inBoth(
-  'P19: a clock that jumps ahead releases nothing; a date in the past is none',
+  'P19: a clock that jumps ahead releases nothing; a date in the past is refused',
   async (client, { clock, parts }) => {
     const bucket = await lockBucket(client)
     const id = await put(client, bucket, '/k')
@@ -193,7 +203,7 @@ inBoth(
   },
 )
 
-inBoth('P22 P27: a copy has no lock of its source, and neither takes bytes from the other', async client => {
+inBoth('P22 P27: a copy does not inherit the lock, and deleting either leaves the other intact', async client => {
   const bucket = await lockBucket(client)
   const body = Buffer.alloc(70_000, 'evidence')
   const id = await put(client, bucket, '/k', body)
@@ -211,7 +221,7 @@ inBoth('P22 P27: a copy has no lock of its source, and neither takes bytes from 
   assert.equal(outcome(await remove(client, bucket, `/held?versionId=${held}`)), '403 AccessDenied')
 })
 
-inBoth('P25 R27 R57: lock headers that say half, or nothing known, or come unproven', async (client, { clock }) => {
+inBoth('P25 R27 R57: incomplete, unknown and unverified lock headers are refused', async (client, { clock }) => {
   const [bucket, plain] = [await lockBucket(client), await makeBucket(client)]
   const until: [string, string] = [':object-lock-retain-until-date', iso(clock.now() + HOUR)]
   const mode: [string, string] = [':object-lock-mode', 'GOVERNANCE']
@@ -241,44 +251,41 @@ inBoth('P25 R27 R57: lock headers that say half, or nothing known, or come unpro
   )
 })
 
-inBoth(
-  'P26 R57: the default counts for what is new, by whatever way, from its completion',
-  async (client, { clock }) => {
-    const bucket = await makeBucket(client, 'lock-bucket', [...LOCKED, [':acl', 'public-read-write']])
-    const before = await put(client, bucket, '/old', 'old')
-    const begun = await upload(client, bucket, 'parts')
-    await ok(setDocument(client, bucket, 'object-lock', DEFAULT('COMPLIANCE', '<Years>1</Years>')))
-    clock.move(HOUR)
-    const until = iso(clock.now() + 365 * DAY)
-    assert.equal(
-      outcome(await client.send({ method: 'PUT', bucket, path: '/put', body: 'x' })),
-      '400 InvalidRequest',
-      'a put that will be retained is proven',
+inBoth('P26 R57: default retention applies to every new version, from its completion', async (client, { clock }) => {
+  const bucket = await makeBucket(client, 'lock-bucket', [...LOCKED, [':acl', 'public-read-write']])
+  const before = await put(client, bucket, '/old', 'old')
+  const begun = await upload(client, bucket, 'parts')
+  await ok(setDocument(client, bucket, 'object-lock', DEFAULT('COMPLIANCE', '<Years>1</Years>')))
+  clock.move(HOUR)
+  const until = iso(clock.now() + 365 * DAY)
+  assert.equal(
+    outcome(await client.send({ method: 'PUT', bucket, path: '/put', body: 'x' })),
+    '400 InvalidRequest',
+    'a put that will be retained is proven',
+  )
+  await put(client, bucket, '/put', 'x', [md5Header('x')])
+  await ok(client.send({ method: 'PUT', bucket, path: '/copy', headers: [[':copy-source', `/${bucket}/old`]] }))
+  await ok(complete(client, bucket, 'parts', begun))
+  for (const key of ['put', 'copy', 'parts']) {
+    const shown = await get(client, bucket, `/${key}`)
+    assert.deepEqual(
+      [shown.own('object-lock-mode'), shown.own('object-lock-retain-until-date')],
+      ['COMPLIANCE', until],
+      key,
     )
-    await put(client, bucket, '/put', 'x', [md5Header('x')])
-    await ok(client.send({ method: 'PUT', bucket, path: '/copy', headers: [[':copy-source', `/${bucket}/old`]] }))
-    await ok(complete(client, bucket, 'parts', begun))
-    for (const key of ['put', 'copy', 'parts']) {
-      const shown = await get(client, bucket, `/${key}`)
-      assert.deepEqual(
-        [shown.own('object-lock-mode'), shown.own('object-lock-retain-until-date')],
-        ['COMPLIANCE', until],
-        key,
-      )
-    }
-    assert.equal((await get(client, bucket, `/old?versionId=${before}`)).own('object-lock-mode'), undefined)
-    const asked: Headers = [
-      [':object-lock-mode', 'GOVERNANCE'],
-      [':object-lock-retain-until-date', iso(clock.now() + HOUR)],
-    ]
-    await put(client, bucket, '/asked', 'x', [md5Header('x'), ...asked])
-    assert.equal((await get(client, bucket, '/asked')).own('object-lock-mode'), 'GOVERNANCE')
-    await ok(setDocument(client, bucket, 'object-lock', LOCKS()))
-    assert.equal((await get(client, bucket, '/put')).own('object-lock-retain-until-date'), until)
-  },
-)
+  }
+  assert.equal((await get(client, bucket, `/old?versionId=${before}`)).own('object-lock-mode'), undefined)
+  const asked: Headers = [
+    [':object-lock-mode', 'GOVERNANCE'],
+    [':object-lock-retain-until-date', iso(clock.now() + HOUR)],
+  ]
+  await put(client, bucket, '/asked', 'x', [md5Header('x'), ...asked])
+  assert.equal((await get(client, bucket, '/asked')).own('object-lock-mode'), 'GOVERNANCE')
+  await ok(setDocument(client, bucket, 'object-lock', LOCKS()))
+  assert.equal((await get(client, bucket, '/put')).own('object-lock-retain-until-date'), until)
+})
 
-inBoth('P28: an upload that is aborted, goes on or fails never touches what is held', async client => {
+inBoth('P28: an upload never changes a held version, whether it completes, fails or is aborted', async client => {
   const bucket = await lockBucket(client)
   const id = await put(client, bucket, '/k', 'evidence', RICH)
   await ok(hold(client, bucket, '/k', 'ON'))

@@ -17,7 +17,7 @@ const presigned = (client: Client, method: string, bucket: string) => {
   return signedByQuery(signer, request, { contentHash: undefined, seconds: 600 })
 }
 
-inBoth('every request has one line, by the id that it was answered with', async (client, { log }) => {
+inBoth('every request is logged in one line with its request id', async (client, { log }) => {
   const bucket = await makeBucket(client)
   const before = log.length
   const asked: Sending[] = [
@@ -60,7 +60,7 @@ inBoth('every request has one line, by the id that it was answered with', async 
   )
 })
 
-inBoth('A72: no key, no signature and no secret is logged, whatever goes wrong', async (client, { log, parts }) => {
+inBoth('A72: no key, signature or secret is logged, whatever fails', async (client, { log, parts }) => {
   const bucket = await makeBucket(client)
   const seen: string[] = []
   const ask = async (what: Sending): Promise<void> => {
@@ -104,7 +104,7 @@ inBoth('A72: no key, no signature and no secret is logged, whatever goes wrong',
   }
 })
 
-inBoth('A87: an error of our own tells its id and nothing of the inside', async (client, { log, parts }) => {
+inBoth('A87: an internal error returns its request id and no internal detail', async (client, { log, parts }) => {
   const bucket = await makeBucket(client)
   const meta = parts.store.context.meta as { get: Meta['get'] }
   const look = meta.get.bind(meta)
@@ -121,7 +121,7 @@ inBoth('A87: an error of our own tells its id and nothing of the inside', async 
   assert.match(String(line?.error), /EIO: \/var\/lib/, 'the operator is told')
 })
 
-inBoth('R9: the log tells what refused a request, its answer does not', async (client, { log }) => {
+inBoth('R9: the log contains the reason of a refusal, the response does not', async (client, { log }) => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const headers: [string, string][] = [[':object-lock-legal-hold', 'ON'], md5Header('x')]
   const held = (await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers })).own('version-id')
@@ -142,7 +142,7 @@ inBoth('R9: the log tells what refused a request, its answer does not', async (c
   assert.equal(log.at(-1)?.why, undefined)
 })
 
-inBoth('a refusal is logged with the message that its client was given', async (client, { log }) => {
+inBoth('a refusal is logged with the message sent to the client', async (client, { log }) => {
   const bucket = await makeBucket(client)
   for (const what of [
     { method: 'GET', bucket, path: '/none' },
@@ -164,7 +164,7 @@ inBoth('a refusal is logged with the message that its client was given', async (
   assert.equal(log.at(-1)?.message, 'The request is not well-formed HTTP.')
 })
 
-inBoth('a request with a Host that is refused is logged with that host', async (client, { log }) => {
+inBoth('a request with an invalid Host is logged with that host', async (client, { log }) => {
   await makeBucket(client)
   const refused = async (lines: string): Promise<unknown> => {
     const answer = await exchange(client.port, `GET / HTTP/1.1\r\n${lines}\r\n`)
@@ -177,7 +177,7 @@ inBoth('a request with a Host that is refused is logged with that host', async (
   assert.equal(await refused(''), undefined)
 })
 
-inBoth('an answer of 500 and above is logged as a warning', async (client, { log, parts }) => {
+inBoth('a response of status 500 or above is logged as a warning', async (client, { log, parts }) => {
   const bucket = await makeBucket(client)
   const meta = parts.store.context.meta as { get: Meta['get'] }
   const look = meta.get.bind(meta)

@@ -65,7 +65,7 @@ inBoth('every operation on an object whose record is lost is refused, and change
   assert.equal((await get(client, bucket, `/k?versionId=${id}`)).body.toString(), 'bytes')
 })
 
-inBoth('DeleteObjects reports a lost key as an error of its own, and deletes the others', async (client, served) => {
+inBoth('DeleteObjects reports a lost key as an error and deletes the others', async (client, served) => {
   const bucket = await makeBucket(client, 'some-bucket')
   for (const key of ['/a', '/b']) await put(client, bucket, key)
   await lose(served, recordKey.current(bucket, 'a'))
@@ -76,7 +76,7 @@ inBoth('DeleteObjects reports a lost key as an error of its own, and deletes the
   assert.equal(outcome(await get(client, bucket, '/b')), '404 NoSuchKey')
 })
 
-inBoth('a listing fails where it would leave out a lost key, and only there', async (client, served) => {
+inBoth('a listing fails only where it would omit a lost key', async (client, served) => {
   const bucket = await makeBucket(client, 'some-bucket')
   for (const key of ['/a/1', '/m', '/z/1', '/z/2']) await put(client, bucket, key)
   await lose(served, recordKey.current(bucket, 'm'))
@@ -145,7 +145,7 @@ inBoth('lost records of uploads, parts, contents, policies and buckets', async (
   assert.equal(outcome(await client.send({ method: 'PUT', bucket, path: '/' })), DAMAGED)
 })
 
-test('P11: lifecycle rules rest while records are lost', () =>
+test('P11: lifecycle is suspended while records are lost', () =>
   withServer(async served => {
     const { svc, parts, clock } = served
     const bucket = await makeBucket(svc, 'some-bucket')
@@ -164,7 +164,7 @@ test('P11: lifecycle rules rest while records are lost', () =>
     assert.equal(lifecycle.removed, 1)
   }))
 
-test('when more records of a kind are lost than have names, nothing of that kind is told as missing', () =>
+test('when more records of a kind are lost than are listed, none of that kind is reported as missing', () =>
   withServer(async served => {
     const { svc, parts } = served
     const bucket = await makeBucket(svc, 'some-bucket')

@@ -180,7 +180,7 @@ async function mixed({ svc, parts: { store } }: Served, secure: boolean): Promis
   await Promise.all(manners.flat().map(manner => download(svc, manner, secure)))
 }
 
-test('clients of every manner get the bytes they asked for, and nobody else’s', () =>
+test('clients of every kind get the bytes they requested and no others', () =>
   withFolderServer(served => mixed(served, false)))
 
 test('over TLS, too', () => withServer(served => mixed(served, true), { certificate: TEST_CERTIFICATE }))

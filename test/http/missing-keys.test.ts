@@ -49,7 +49,7 @@ async function setPolicy(client: Client, bucket: string, actions: readonly strin
 
 const EVERYTHING_ELSE = ['svc:*Object*', 'svc:GetBucketLocation', 'svc:ListBucketVersions']
 
-inBoth('A34: missing keys are told to those who may list, and to nobody else', async client => {
+inBoth('A34: only callers who may list learn that a key is missing', async client => {
   const bucket = await makeBucket(client, 'missing-bucket', [[':bucket-object-lock-enabled', 'true']])
   await put(client, bucket, '/there')
   for (const as of [OTHER, null] as readonly (Who | null)[]) {
@@ -74,7 +74,7 @@ inBoth('A34: missing keys are told to those who may list, and to nobody else', a
   }
 })
 
-inBoth('A34 R105: the owner is told what is missing, and that a key is deleted', async (client, { parts }) => {
+inBoth('A34 R105: the owner learns that a key is missing or deleted', async (client, { parts }) => {
   const bucket = await versionedBucket(client, parts)
   await put(client, bucket, '/k')
   await client.send({ method: 'DELETE', bucket, path: '/k' })
@@ -97,7 +97,7 @@ const listing = (effect: string, condition: object): object => ({
   Condition: condition,
 })
 
-inBoth('A34 G7: a missing key is told by the right to list with it as the prefix', async (client, { parts }) => {
+inBoth('A34 G7: permission to list with the key as prefix reveals that it is missing', async (client, { parts }) => {
   const bucket = await makeBucket(client, 'missing-bucket', [[':bucket-object-lock-enabled', 'true']])
   const directory = new IdentityCache(parts.store.context, undefined)
   const mayLearn = async (as: Who | null, key: string): Promise<boolean> => {
@@ -133,7 +133,7 @@ inBoth('A34 G7: a missing key is told by the right to list with it as the prefix
   }
 })
 
-inBoth('G7: an explanation of a missing key names what the right to list depends on', async (client, { parts }) => {
+inBoth('G7: an explanation of a missing key names the conditions of ListBucket', async (client, { parts }) => {
   const bucket = await makeBucket(client, 'missing-bucket')
   const directory = new IdentityCache(parts.store.context, undefined)
   const inside = { IpAddress: { 'svc:SourceIp': '10.0.0.0/8' } }

@@ -302,17 +302,17 @@ async function checkCase(client: Client, one: Case): Promise<void> {
   assert(allowed.status < 300, `allowed: ${label} ${allowed.body}`)
 }
 
-inBoth('G8 policies: keys that the query and headers answer', async client => {
+inBoth('G8 policies: condition keys from query and headers', async client => {
   const version = await prepare(client)
   for (const one of plainCases(client, version)) await checkCase(client, one)
 })
 
-inBoth('G8 policies: keys that tags, holds and retention answer, by header and by document', async client => {
+inBoth('G8 policies: condition keys from tags, holds and retention, by header and by document', async client => {
   await prepare(client)
   for (const one of toldCases(client)) await checkCase(client, one)
 })
 
-inBoth('G8 policies: keys about the caller, the connection and the time', async client => {
+inBoth('G8 policies: condition keys about caller, connection and time', async client => {
   await prepare(client)
   const bucket = 'cond-bucket'
   const year = (more: number): string => new Date(client.clock.now() + more * 365 * DAY_MS).toISOString()
@@ -335,7 +335,7 @@ inBoth('G8 policies: keys about the caller, the connection and the time', async 
   }
 })
 
-inBoth('G8 policies: a key that nobody knows is refused when the policy is set', async client => {
+inBoth('G8 policies: an unknown condition key is refused when the policy is set', async client => {
   const bucket = await makeBucket(client, 'cond-bucket')
   const statement = { Effect: 'Deny', Principal: '*', Action: 'svc:GetObject', Resource: everything }
   const body = JSON.stringify({ Statement: { ...statement, Condition: { StringEquals: { 'svc:Mood': 'good' } } } })

@@ -50,7 +50,7 @@ async function postForm(client: Client, ago: number): Promise<number> {
   return answer.status
 }
 
-inBoth('G8 policies: the age of a signature, in the header, in a link and in a form', async client => {
+inBoth('G8 policies: the age of a signature in a header, a presigned URL and a form', async client => {
   await makeBucket(client, BUCKET)
   await put(client, BUCKET, '/k')
   const tooOld = { NumericGreaterThan: { 's3:signatureAge': '60000' } }
@@ -73,7 +73,7 @@ inBoth('G8 policies: the age of a signature, in the header, in a link and in a f
   assert.equal(await read(), 403)
 })
 
-test('D31 G8 policies: a signature of version 2 has no age, and takes no date beside it', () =>
+test('D31 G8 policies: a Signature Version 2 has no age, whatever date is sent', () =>
   withServer(async ({ s3 }) => {
     await makeBucket(s3, BUCKET)
     await put(s3, BUCKET, '/k')
@@ -105,7 +105,7 @@ const overTls = (port: number, path: string, version: TlsVersion): Promise<numbe
     asked.end()
   })
 
-test('G8 policies: the version of TLS; there is none without TLS', async () => {
+test('G8 policies: the TLS version, which is absent without TLS', async () => {
   const restricted = { NumericLessThan: { 's3:TlsVersion': '1.3' } }
   await withServer(
     async ({ s3, parts: { store } }) => {
@@ -141,7 +141,7 @@ test('G8 policies: the version of TLS; there is none without TLS', async () => {
   })
 })
 
-inBoth('G8 policies: the region that was asked', async client => {
+inBoth('G8 policies: the requested region', async client => {
   await makeBucket(client, BUCKET)
   await put(client, BUCKET, '/k')
   for (const [region, status] of [

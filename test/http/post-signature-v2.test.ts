@@ -50,7 +50,7 @@ test('s3: D31 PostObject: a form of Signature Version 2 stores its file as its f
     assert.equal(outcome(await post(client, { ...signed(client, { key: 'k' }), 'x-ignore-this': 'y' })), '204')
   }))
 
-test('s3: D31 PostObject: what is wrong with such a form is told, and nothing is stored', () =>
+test('s3: D31 PostObject: an invalid form is refused with its reason, and nothing is stored', () =>
   served(async client => {
     const key = { key: 'k' }
     const cases: readonly (readonly [Fields, number, string])[] = [
@@ -74,7 +74,7 @@ test('s3: D31 PostObject: what is wrong with such a form is told, and nothing is
     assert.equal((await get(client, BUCKET, '/k')).status, 404)
   }))
 
-test('s3: D31 PostObject: where the operator says so, such a form is refused, by naming the scheme to use', () =>
+test('s3: D31 PostObject: with --no-sigv2 such a form is refused with the scheme to use', () =>
   served(
     async client => {
       const answer = await post(client, signed(client, { key: 'k' }))
@@ -84,7 +84,7 @@ test('s3: D31 PostObject: where the operator says so, such a form is refused, by
     { sigV2: false },
   ))
 
-test('svc: D31 PostObject: a form of the native dialect is never signed so', () =>
+test('svc: D31 PostObject: svc forms are never signed with Signature Version 2', () =>
   served(async client => {
     const answer = await post(client, signed(client, { key: 'k', 'x-svc-meta-a': 'b' }))
     expectFault(answer, 403, 'InvalidRequest')

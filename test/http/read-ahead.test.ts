@@ -64,7 +64,7 @@ for (const [what, at] of [
     withRemoteServer((client, meta, served) => overtaken(client, meta, served, at)))
 }
 
-test('remote metadata: an object that another gateway has replaced is read as it is now', () =>
+test('remote metadata: an object that another gateway has replaced is read in its new state', () =>
   withRemoteServer(async (client, _meta, { parts }) => {
     const bucket = await makeBucket(client)
     const { objects } = parts.store
@@ -78,7 +78,7 @@ test('remote metadata: an object that another gateway has replaced is read as it
     assert.equal((await get(client, bucket, '/k')).status, 404)
   }))
 
-test('remote metadata: what was read ahead can be read to its end, also when it is reclaimed meanwhile', () =>
+test('remote metadata: an object that was read ahead stays readable while it is reclaimed', () =>
   withRemoteServer(async (client, meta, { parts }) => {
     const bucket = await makeBucket(client)
     const { objects, context } = parts.store

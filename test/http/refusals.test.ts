@@ -4,7 +4,7 @@ import { document, outcome, put, text, versionedBucket } from './actions.ts'
 import { customerKey, expectFault, KEY } from './parts.ts'
 import { inBoth, MAIN, makeBucket, OTHER } from './server.ts'
 
-inBoth('R7 D19: an expected owner is the owner, or at least an account', async client => {
+inBoth('R7 D19: an expected owner must be an account id and the owner', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const read = (owner: string) =>
@@ -33,7 +33,7 @@ inBoth('R7 D19: an expected owner is the owner, or at least an account', async c
 const INSECURE: { readonly tlsForCustomerKeys: boolean } = { tlsForCustomerKeys: true }
 
 inBoth(
-  'D24 A70: customer keys over plain HTTP are refused where the operator says so',
+  'D24 A70: customer keys over plain HTTP are refused if so configured',
   async client => {
     const bucket = await makeBucket(client)
     await put(client, bucket, '/k')
@@ -54,7 +54,7 @@ inBoth(
   INSECURE,
 )
 
-inBoth('R105: what is deleted says so, and which marker hides it', async (client, { parts }) => {
+inBoth('R105: a deleted key reports its delete marker', async (client, { parts }) => {
   const bucket = await versionedBucket(client, parts)
   await put(client, bucket, '/k')
   const marker = (await client.send({ method: 'DELETE', bucket, path: '/k' })).own('version-id')
@@ -76,7 +76,7 @@ inBoth('R105: what is deleted says so, and which marker hides it', async (client
   assert.deepEqual([never.status, never.own('delete-marker'), never.own('version-id')], [404, undefined, undefined])
 })
 
-inBoth('G2: headers of two dialects are refused, in the words of the one that signed', async client => {
+inBoth('G2: headers of both dialects are refused, in the dialect of the signature', async client => {
   const bucket = await makeBucket(client)
   const other = client.dialect === 'svc' ? 'x-amz-acl' : 'x-svc-acl'
   const mixed = await client.send({ method: 'PUT', bucket, path: '/k', headers: [[other, 'private']] })
@@ -84,7 +84,7 @@ inBoth('G2: headers of two dialects are refused, in the words of the one that si
   assert.notEqual(mixed.own('request-id'), undefined)
 })
 
-inBoth('G3 D11: a presigned query that lacks something is a broken signature of its own dialect', async client => {
+inBoth('G3 D11: an incomplete presigned query is a malformed signature of its dialect', async client => {
   const bucket = await makeBucket(client)
   const X = client.dialect === 'svc' ? 'X-Svc-' : 'X-Amz-'
   for (const query of [`${X}Signature=0`, `a=b&${X}Credential=x`, `${X}Algorithm=other`]) {
@@ -109,7 +109,7 @@ inBoth('R116: 405 lists the methods that are allowed there', async client => {
   }
 })
 
-inBoth('D2 DeleteObjects: each key fails in the words of the dialect', async client => {
+inBoth('D2 DeleteObjects: errors per key have the codes of the dialect', async client => {
   const bucket = await makeBucket(client)
   const wanted = document('<Delete><Object><Key>none</Key><ETag>"x"</ETag></Object></Delete>')
   const answer = await client.send({ method: 'POST', bucket, path: '/?delete', ...wanted })
@@ -176,7 +176,7 @@ inBoth('R11: sub-resources that are not offered are 501 for every method, on buc
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'as it was')
 })
 
-inBoth('R11: sub-resources of something else are refused, never taken for the plain request', async client => {
+inBoth('R11: sub-resources of another level are refused, never ignored', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'as it was')
   for (const [method, path] of [
@@ -212,7 +212,7 @@ inBoth('R11: two sub-resources at once are 400 InvalidArgument, and neither is s
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'as it was')
 })
 
-inBoth('R4: a host of its own that is a bucket’s name leads to that bucket', async client => {
+inBoth('R4: a host that equals a bucket’s name addresses that bucket', async client => {
   const bucket = await makeBucket(client, 'files.example.com')
   await put(client, bucket, '/k', 'here')
   const at = (host: string) => client.send({ method: 'GET', host, path: '/k' })

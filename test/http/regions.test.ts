@@ -11,7 +11,7 @@ const locatedIn = (region: string): string =>
   `<CreateBucketConfiguration><LocationConstraint>${region}</LocationConstraint></CreateBucketConfiguration>`
 
 inBoth(
-  'D28: without a set region every one is accepted, and reported to who asks',
+  'D28: without a configured region every region is accepted and reported',
   async client => {
     for (const region of ['us-east-1', 'auto', 'eu-west-1', 'garage', 'cn_north.1']) {
       const bucket = `bucket-${region.replace(/[^a-z0-9]/g, '')}`
@@ -32,7 +32,7 @@ inBoth(
 )
 
 inBoth(
-  'D28: what is no name of a region is none, set or not',
+  'D28: an invalid region name is refused, configured or not',
   async client => {
     const bucket = await makeBucket(client)
     for (const region of ['a b', 'x'.repeat(65), 'ü', 'a\tb']) {
@@ -47,7 +47,7 @@ inBoth(
   ANY,
 )
 
-inBoth('D28: another region than the one that is set is 400, and told which it is', async client => {
+inBoth('D28: a region other than the configured one is 400 and names the right one', async client => {
   const bucket = await makeBucket(client)
   const answer = await client.send({ method: 'GET', bucket, path: '/k', region: 'eu-west-1' })
   expectFault(answer, 400, 'AuthorizationHeaderMalformed')
@@ -57,7 +57,7 @@ inBoth('D28: another region than the one that is set is 400, and told which it i
 
 const regionOf = (answer: Received): string | undefined => answer.headers.get('x-amz-bucket-region')
 
-test('s3: D28: every answer that names a bucket names its region', () =>
+test('s3: D28: every response about a bucket names its region', () =>
   withServer(async ({ s3 }) => {
     const bucket = 'test-bucket'
     const at = (method: string, path: string, more: Partial<Parameters<Client['send']>[0]> = {}) =>

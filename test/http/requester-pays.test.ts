@@ -84,7 +84,7 @@ for (const [name, prepare] of Object.entries(SIX)) {
     assert.notEqual(await stateOf(served, bucket), before)
   })
 
-  inBoth(`R8 ${name}: others say that they pay and are told so, the owner never`, async (client, served) => {
+  inBoth(`R8 ${name}: other accounts accept the charge and are charged, the owner never`, async (client, served) => {
     const bucket = await openBucket(client)
     const free = await sendWith(client, await prepare(client, bucket), PAYER, OTHER)
     assert(isDone(free), free.body.toString())
@@ -106,7 +106,7 @@ for (const [name, prepare] of Object.entries(SIX)) {
   })
 }
 
-inBoth('R7 CopyObject: the owner of the source is expected too', async (client, served) => {
+inBoth('R7 CopyObject: the expected owner of the source is checked too', async (client, served) => {
   const bucket = await openBucket(client)
   const sending = await SIX.CopyObject!(client, bucket)
   const before = await stateOf(served, bucket)
@@ -124,7 +124,7 @@ inBoth('R7 CopyObject: the owner of the source is expected too', async (client, 
   assert.equal((await sendWith(client, sending, expecting(MAIN.accountId, MAIN.accountId))).status, 200)
 })
 
-inBoth('R8 CopyObject: whoever pays for the source is told so, also in a bucket of his own', async client => {
+inBoth('R8 CopyObject: a charge for the source is reported, even when copying to an own bucket', async client => {
   const bucket = await openBucket(client)
   await letRequesterPay(client, bucket)
   const theirs = 'their-bucket'

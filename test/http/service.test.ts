@@ -24,7 +24,7 @@ function expectIds(answer: Received): void {
   assert.match(answer.headers.get('date') ?? '', /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/)
 }
 
-inBoth('R1 R5: every kind of answer says who it is, when, and what it carries', async client => {
+inBoth('R1 R5: every kind of response has request ids, a date and a content type', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const etag = '"5d41402abc4b2a76b9719d911017c592"'
@@ -55,7 +55,7 @@ inBoth('R1 R5: every kind of answer says who it is, when, and what it carries', 
   assert.equal(answers.bytes.body.toString(), 'hello')
 })
 
-inBoth('R117: an error names itself, its resource and its request, without a namespace', async client => {
+inBoth('R117: an error document has code, resource and request id, without a namespace', async client => {
   const bucket = await makeBucket(client)
   const answer = await client.send({ method: 'GET', bucket, path: '/a%20%3Cb%3E' })
   expectFault(answer, 404, 'NoSuchKey')
@@ -95,7 +95,7 @@ inBoth('R2: extension headers in any case; permissions by either dialect’s nam
   }
 })
 
-inBoth('R3 R4 D20: by host and by path, one and the same object', async client => {
+inBoth('R3 R4 D20: host-style and path-style address the same object', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/a//b/../c')
   const byPath = await client.send({ method: 'GET', path: `/${bucket}/a//b/../c` })
@@ -120,7 +120,7 @@ inBoth('R6 A40: a key has 1,024 bytes at most, of UTF-8', async client => {
   }
 })
 
-inBoth('R10 R11: no events, no version of the interface; other parameters are ignored', async client => {
+inBoth('R10 R11: no event notifications, no API version; unknown parameters are ignored', async client => {
   const bucket = await makeBucket(client)
   expectFault(await client.send({ method: 'GET', bucket, path: '/?notification' }), 501, 'NotImplemented')
   await put(client, bucket, '/2006-03-01/k')
@@ -201,7 +201,7 @@ for (const preferred of ['svc', 's3'] as const) {
   )
 }
 
-inBoth('D11 R9: an Authorization header that is none is refused in S3’s words', async client => {
+inBoth('D11 R9: a malformed Authorization header is refused with S3’s message', async client => {
   const bucket = await makeBucket(client)
   const status = client.dialect === 'svc' ? 403 : 400
   const algorithm = client.dialect === 'svc' ? 'SVC4-HMAC-SHA256' : 'AWS4-HMAC-SHA256'

@@ -28,7 +28,7 @@ const get = (client: Client, path: string, range?: string) =>
   })
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: bodies on both sides of the border come as they were sent, whole and in ranges`, () =>
+  test(`${dialect}: bodies on both sides of the inline limit are returned unchanged, whole and in ranges`, () =>
     withFolderServer(async served => {
       const client = served[dialect]
       await makeBucket(client)
@@ -65,7 +65,7 @@ function damage(folder: string, bytes: Buffer): void {
   throw new Error('these bytes are in no volume')
 }
 
-test('a short object that is damaged answers with an error, a long one breaks off: neither is ever complete', () =>
+test('a damaged short object is an error, a long one is cut off: neither is ever complete', () =>
   withFolderServer(async ({ s3: client }, folder) => {
     await makeBucket(client)
     for (const length of [64 * KIB, 700 * KIB]) {
@@ -84,7 +84,7 @@ test('a short object that is damaged answers with an error, a long one breaks of
     assert.deepEqual((await get(client, '/sound')).body, bytesOf(3, 64 * KIB))
   }))
 
-test('answers to somebody who does not take them hold their own bytes, whatever others are sent meanwhile', () =>
+test('unread responses keep their own bytes, whatever other clients are sent', () =>
   withFolderServer(async ({ s3: client }) => {
     await makeBucket(client)
     const COUNT = 120

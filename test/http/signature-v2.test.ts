@@ -48,7 +48,7 @@ const served = (run: (served: Served) => Promise<void>, options: Parameters<type
     await run(all)
   }, options)
 
-test('s3: D31: a link of Signature Version 2 reads, writes and removes, by host and by path', () =>
+test('s3: D31: presigned URLs of Signature Version 2 read, write and delete, by host and by path', () =>
   served(async ({ s3 }) => {
     assert.equal((await use(s3)).body.toString(), 'hello')
     assert.equal((await use(s3, { host: BASE_HOST, path: OBJECT })).body.toString(), 'hello')
@@ -161,7 +161,7 @@ test('s3: D31: headers of the dialect, Content-Type and Content-MD5 are signed, 
     expectFault(await use(s3, { ...boto, headers: contradicted }), 400, 'InvalidArgument')
   }))
 
-test('s3: D31: what is wrong with a link is told, and nothing is done', () =>
+test('s3: D31: an invalid presigned URL is refused with its reason, without effect', () =>
   served(async ({ s3, clock }) => {
     const wrong = await use(s3, { by: { ...MAIN, secretKey: 'guess' } })
     expectFault(wrong, 403, 'SignatureDoesNotMatch')
@@ -202,7 +202,7 @@ test('s3: D31: a customer key that was sent is not shown in what was signed', ()
     assert.match(detail(answer, 'StringToSign'), /customer-key:\*\*\*\n/)
   }))
 
-test('s3: D31: never with a body in chunks; a hash of the body is held to', () =>
+test('s3: D31: chunked bodies are refused, and a hash of the body is verified', () =>
   served(async ({ s3 }) => {
     const chunks = '5\r\nhello\r\n0\r\n\r\n'
     for (const headers of [
@@ -228,7 +228,7 @@ test('s3: D31: never with a body in chunks; a hash of the body is held to', () =
     assert.equal((await get(s3, BUCKET, '/k')).body.toString(), 'hello')
   }))
 
-test('s3: D31: policies are told the version of the signature, and that the body was not signed', () =>
+test('s3: D31: policies see the signature version and an unsigned payload', () =>
   served(async ({ s3 }) => {
     const deny = async (Condition: unknown) => {
       const Statement = [
@@ -257,7 +257,7 @@ test('s3: D31: in a header Signature Version 2 stays refused, by naming the sche
     assert(answer.own('request-id') !== undefined, 'the answer speaks the dialect')
   }))
 
-test('s3: D31: where the operator says so, links of Signature Version 2 are refused', () =>
+test('s3: D31: with --no-sigv2 presigned URLs of Signature Version 2 are refused', () =>
   served(
     async ({ s3 }) => {
       const answer = await use(s3)

@@ -45,7 +45,7 @@ const TWICE: readonly Pair[] = [
 
 const summary = (answer: WireAnswer | undefined): string => `${answer?.status} ${answer?.code}`.trim()
 
-inBoth('G3: a link to upload with says what the object shall have', async client => {
+inBoth('G3: parameters of a presigned upload set the object’s attributes', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const parameters: Pair[] = [
     [':meta-colour', 'blü + green'],
@@ -66,14 +66,14 @@ inBoth('G3: a link to upload with says what the object shall have', async client
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k', as: null })).status, 200)
 })
 
-inBoth('G3: a link to copy with copies, and does not store nothing in its place', async client => {
+inBoth('G3: a presigned copy copies its source and never stores an empty object', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/from', 'the source')
   assert.equal(summary(await use(client, [[':copy-source', `${bucket}/from`]], [], '')), '200')
   assert.equal((await get(client, bucket, '/k')).body.toString(), 'the source')
 })
 
-inBoth('G3: what a link says is checked as a header is, and a contradiction is refused', async client => {
+inBoth('G3: parameters of a presigned URL are validated like headers, and contradictions refused', async client => {
   const bucket = await makeBucket(client)
   assert.equal(summary(await use(client, [[':acl', 'everybody']])), '400 InvalidArgument')
   assert.equal(summary(await use(client, [[':expected-bucket-owner', '999999999999']])), '403 AccessDenied')
@@ -87,7 +87,7 @@ inBoth('G3: what a link says is checked as a header is, and a contradiction is r
   assert.equal(summary(await use(client, [[':meta-a', '2']], [other])), '200')
 })
 
-inBoth('G3: a checksum in a link was made before there was a body, and says nothing', async client => {
+inBoth('G3: a checksum in a presigned URL is ignored, since it predates the body', async client => {
   const bucket = await makeBucket(client)
   const ofNothing: Pair[] = [
     [':checksum-crc32', 'AAAAAA=='],
@@ -129,7 +129,7 @@ inBoth('G3 A4: parameters of a presigned URL take effect, even with percent-enco
   }
 })
 
-inBoth('G3 A58: what no header can be called is refused, and the object stays readable', async client => {
+inBoth('G3 A58: a parameter that is not a valid header name is refused', async client => {
   const bucket = await makeBucket(client)
   for (const name of ['a%0d%0aset-cookie', 'a%20b', 'a:b', '%c3%bc', 'a%22', '%e2%84%aa']) {
     assert.equal(summary(await use(client, [[`:meta-${name}`, '1']])), '400 InvalidArgument', name)
@@ -141,7 +141,7 @@ inBoth('G3 A58: what no header can be called is refused, and the object stays re
   assert.equal(Buffer.from(String(headers.get(client.name(':meta-a'))), 'latin1').toString(), '\uf78d à')
 })
 
-inBoth('G8: a policy that refuses bodies without a signature refuses them by links, too', async client => {
+inBoth('G8: a policy against unsigned payloads also applies to presigned URLs', async client => {
   const bucket = await makeBucket(client)
   const statement = {
     Effect: 'Deny',

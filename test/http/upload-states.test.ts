@@ -36,7 +36,7 @@ async function stored({ store }: ServerParts): Promise<{ blobs: number; bytes: n
   return { blobs, bytes: volumes.reduce((sum, { bytes }) => sum + bytes, 0) }
 }
 
-inBoth('R37 an upload is no object before it is completed, and everything else goes on', async client => {
+inBoth('R37 an upload is not visible as an object until it is completed', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const place = await begin(client, bucket, '/k', [[':meta-of', 'upload']])
   const one = await part(client, place, 1, 'upload')
@@ -96,26 +96,23 @@ inBoth(
   },
 )
 
-inBoth(
-  'R35 CompleteMultipartUpload: parts that are not listed are gone, with their bytes',
-  async (client, { parts }) => {
-    const bucket = await makeBucket(client)
-    const before = await stored(parts)
-    const place = await begin(client, bucket)
-    const listed: Listed[] = []
-    for (const number of [1, 2, 3]) listed.push(await part(client, place, number, Buffer.alloc(MIB5, String(number))))
-    const replaced = await part(client, place, 1, Buffer.alloc(MIB5, 'replaced'))
-    assert.equal((await finish(client, place, [replaced, listed[2]!])).status, 200)
-    const got = await get(client, bucket, '/k')
-    assert(got.body.equals(Buffer.concat([Buffer.alloc(MIB5, 'replaced'), Buffer.alloc(MIB5, '3')])))
-    const uploads = await get(client, bucket, '/?uploads')
-    assert.deepEqual(childrenAt(uploads.xml(), 'Upload'), [])
-    assert.equal((await stored(parts)).blobs - before.blobs, 2)
-  },
-)
+inBoth('R35 CompleteMultipartUpload: unlisted parts are discarded with their bytes', async (client, { parts }) => {
+  const bucket = await makeBucket(client)
+  const before = await stored(parts)
+  const place = await begin(client, bucket)
+  const listed: Listed[] = []
+  for (const number of [1, 2, 3]) listed.push(await part(client, place, number, Buffer.alloc(MIB5, String(number))))
+  const replaced = await part(client, place, 1, Buffer.alloc(MIB5, 'replaced'))
+  assert.equal((await finish(client, place, [replaced, listed[2]!])).status, 200)
+  const got = await get(client, bucket, '/k')
+  assert(got.body.equals(Buffer.concat([Buffer.alloc(MIB5, 'replaced'), Buffer.alloc(MIB5, '3')])))
+  const uploads = await get(client, bucket, '/?uploads')
+  assert.deepEqual(childrenAt(uploads.xml(), 'Upload'), [])
+  assert.equal((await stored(parts)).blobs - before.blobs, 2)
+})
 
 inBoth(
-  'R36 UploadPart: a part that lands after the abort finds nothing and leaves nothing',
+  'R36 UploadPart: a part that arrives after the abort is refused and leaves nothing',
   async (client, { parts }) => {
     const bucket = await makeBucket(client)
     const place = await begin(client, bucket)
@@ -136,7 +133,7 @@ inBoth(
   },
 )
 
-inBoth('R36 UploadPart: a part that lands after the completion leaves nothing', async (client, { parts }) => {
+inBoth('R36 UploadPart: a part that arrives after the completion leaves nothing', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, Buffer.alloc(MIB5, 'x'))
@@ -155,7 +152,7 @@ inBoth('R36 UploadPart: a part that lands after the completion leaves nothing', 
 })
 
 inBoth(
-  'R100 AbortMultipartUpload: what the parts took is given back, and shared bytes stay',
+  'R100 AbortMultipartUpload: the space of the parts is freed, and shared bytes stay',
   async (client, { parts }) => {
     const bucket = await makeBucket(client)
     const from = Buffer.alloc(MIB5, 'source')
@@ -172,25 +169,22 @@ inBoth(
   },
 )
 
-inBoth(
-  'R84 CompleteMultipartUpload: an upload that a rule has ended is not there any more',
-  async (client, { parts }) => {
-    const bucket = await makeBucket(client)
-    const days = '<DaysAfterInitiation>2</DaysAfterInitiation>'
-    const action = `<AbortIncompleteMultipartUpload>${days}</AbortIncompleteMultipartUpload>`
-    const rule = `<Rule><Filter><Prefix>a/</Prefix></Filter><Status>Enabled</Status>${action}</Rule>`
-    await documentsOf(client, bucket, 'lifecycle').put(`<LifecycleConfiguration>${rule}</LifecycleConfiguration>`)
-    const places = [await begin(client, bucket, '/a/stale'), await begin(client, bucket, '/b/kept')] as const
-    const listed = [await part(client, places[0], 1, 'x'), await part(client, places[1], 1, 'x')] as const
-    client.clock.move(3 * 86_400_000)
-    await runUntilIdle(new Lifecycle(parts.store.context))
-    expectFault(await finish(client, places[0], [listed[0]]), 404, 'NoSuchUpload')
-    assert.equal((await finish(client, places[1], [listed[1]])).status, 200)
-  },
-)
+inBoth('R84 CompleteMultipartUpload: an upload aborted by lifecycle is NoSuchUpload', async (client, { parts }) => {
+  const bucket = await makeBucket(client)
+  const days = '<DaysAfterInitiation>2</DaysAfterInitiation>'
+  const action = `<AbortIncompleteMultipartUpload>${days}</AbortIncompleteMultipartUpload>`
+  const rule = `<Rule><Filter><Prefix>a/</Prefix></Filter><Status>Enabled</Status>${action}</Rule>`
+  await documentsOf(client, bucket, 'lifecycle').put(`<LifecycleConfiguration>${rule}</LifecycleConfiguration>`)
+  const places = [await begin(client, bucket, '/a/stale'), await begin(client, bucket, '/b/kept')] as const
+  const listed = [await part(client, places[0], 1, 'x'), await part(client, places[1], 1, 'x')] as const
+  client.clock.move(3 * 86_400_000)
+  await runUntilIdle(new Lifecycle(parts.store.context))
+  expectFault(await finish(client, places[0], [listed[0]]), 404, 'NoSuchUpload')
+  assert.equal((await finish(client, places[1], [listed[1]])).status, 200)
+})
 
 inBoth(
-  'R93 R94 D3 D4 CompleteMultipartUpload: of many that want to be the first, one is',
+  'R93 R94 D3 D4 CompleteMultipartUpload: of concurrent If-None-Match completions one succeeds',
   async (client, { parts }) => {
     const bucket = await versionedBucket(client, parts)
     const uploads = []
@@ -250,7 +244,7 @@ inBoth('R92 R94 D2 D3 CompleteMultipartUpload: If-Match first, then If-None-Matc
   }
 })
 
-inBoth('R93 CompleteMultipartUpload: behind a delete marker there is no object', async (client, { parts }) => {
+inBoth('R93 CompleteMultipartUpload: a delete marker does not count as an object', async (client, { parts }) => {
   const bucket = await versionedBucket(client, parts)
   await put(client, bucket, '/k', 'old')
   await client.send({ method: 'DELETE', bucket, path: '/k' })
@@ -265,19 +259,16 @@ inBoth('R93 CompleteMultipartUpload: behind a delete marker there is no object',
   assert.equal((await finish(client, place, listed, [['If-None-Match', '*']])).status, 200)
 })
 
-inBoth(
-  'R35 R97 CompleteMultipartUpload: completed many times at once, there is one version',
-  async (client, { parts }) => {
-    const bucket = await versionedBucket(client, parts)
-    const place = await begin(client, bucket)
-    const listed = [await part(client, place, 1, Buffer.alloc(MIB5, 'a')), await part(client, place, 2, 'b')]
-    const answers = await Promise.all([...Array(6)].map(() => finish(client, place, listed)))
-    const done = answers.filter(answer => answer.status === 200)
-    assert.equal(done.length, client.dialect === 'svc' ? 1 : 6)
-    const versions = new Set(done.map(answer => answer.own('version-id')))
-    assert.equal(versions.size, 1)
-    for (const answer of answers) if (answer.status !== 200) expectFault(answer, 404, 'NoSuchUpload')
-    assert.equal(childrenAt((await get(client, bucket, '/?versions')).xml(), 'Version').length, 1)
-    assert.equal((await stored(parts)).blobs, 2)
-  },
-)
+inBoth('R35 R97 CompleteMultipartUpload: concurrent completions create one version', async (client, { parts }) => {
+  const bucket = await versionedBucket(client, parts)
+  const place = await begin(client, bucket)
+  const listed = [await part(client, place, 1, Buffer.alloc(MIB5, 'a')), await part(client, place, 2, 'b')]
+  const answers = await Promise.all([...Array(6)].map(() => finish(client, place, listed)))
+  const done = answers.filter(answer => answer.status === 200)
+  assert.equal(done.length, client.dialect === 'svc' ? 1 : 6)
+  const versions = new Set(done.map(answer => answer.own('version-id')))
+  assert.equal(versions.size, 1)
+  for (const answer of answers) if (answer.status !== 200) expectFault(answer, 404, 'NoSuchUpload')
+  assert.equal(childrenAt((await get(client, bucket, '/?versions')).xml(), 'Version').length, 1)
+  assert.equal((await stored(parts)).blobs, 2)
+})

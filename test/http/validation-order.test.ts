@@ -21,7 +21,7 @@ inBoth('G1 R74 R75 R85 R104 CompleteMultipartUpload: headers, then the upload, t
   assert.equal((await finish(client, place, [one])).status, 200)
 })
 
-inBoth('G1 R92 R93 D1 CompleteMultipartUpload: conditions come before whatever the list is', async client => {
+inBoth('G1 R92 R93 D1 CompleteMultipartUpload: conditions are checked before the list', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'hello')
@@ -64,7 +64,7 @@ inBoth('G1 R50 R104 PutObject: headers, then conditions, then the body', async c
 const setAcl = (client: Client, bucket: string, headers: Headers, body = '', as = {}) =>
   client.send({ method: 'PUT', bucket, path: '/none?acl', headers, body, ...as })
 
-inBoth('G1 R102 R104 R105 PutObjectAcl: rights, then headers, then the object, then the body', async client => {
+inBoth('G1 R102 R104 R105 PutObjectAcl: permissions, then headers, then the object, then the body', async client => {
   const bucket = await makeBucket(client)
   expectFault(await setAcl(client, bucket, [[':acl', 'x']], '', { as: OTHER }), 403, 'AccessDenied')
   expectFault(await setAcl(client, bucket, [[':acl', 'x']]), 400, 'InvalidArgument')

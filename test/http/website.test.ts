@@ -46,7 +46,7 @@ inBoth('R12 website: a folder shows its index, its name without a slash leads to
   assert.equal((await visit(client, bucket, '/private/')).status, 403)
 })
 
-inBoth('R12 website: only what anybody may read, whoever signs', async (client, { log }) => {
+inBoth('R12 website: serves only publicly readable objects, even to signed requests', async (client, { log }) => {
   const bucket = await makeSite(client, INDEX, false)
   await put(client, bucket, '/private', 'mine')
   const signed = await client.send({ method: 'GET', bucket: `${bucket}.website`, path: '/private' })
@@ -58,7 +58,7 @@ inBoth('R12 website: only what anybody may read, whoever signs', async (client, 
   assert.deepEqual([last?.operation, last?.code, last?.caller], ['Website', 'AccessDenied', undefined])
 })
 
-inBoth('R12 website: conditions and ranges work, and HEAD says what GET would', async client => {
+inBoth('R12 website: conditions and ranges apply, and HEAD matches GET', async client => {
   const bucket = await makeSite(client)
   await put(client, bucket, '/index.html', '0123456789', page())
   const whole = await visit(client, bucket, '/')
@@ -91,7 +91,7 @@ inBoth('R12 website: the error document comes with the status of the error', asy
   assert.deepEqual([head.status, head.headers.get('content-length')], [404, '5'])
 })
 
-inBoth('R12 website: routing rules before and after the look', async client => {
+inBoth('R12 website: routing rules before and after the lookup', async client => {
   const rule = (condition: string, redirect: string): string =>
     `<RoutingRule><Condition>${condition}</Condition><Redirect>${redirect}</Redirect></RoutingRule>`
   const rules =
@@ -112,7 +112,7 @@ inBoth('R12 website: routing rules before and after the look', async client => {
   assert.equal(redirected(await visit(client, bucket, '/kept')), '301 https://b.example/kept')
 })
 
-inBoth('R28 website: an object sends its visitors elsewhere, on the website host always', async client => {
+inBoth('R28 website: an object’s redirect is always followed on the website host', async client => {
   const bucket = await makeSite(client)
   const to = (location: string): Headers => [...PUBLIC, [':website-redirect-location', location]]
   await put(client, bucket, '/away', 'body', to('https://b.example/x?y=1'))
@@ -125,7 +125,7 @@ inBoth('R28 website: an object sends its visitors elsewhere, on the website host
   assert.equal((await visit(client, bucket, '/private')).status, 403)
 })
 
-inBoth("R28: on the bucket's own host a plain request by nobody is redirected, and no other", async client => {
+inBoth('R28: on the bucket host only plain anonymous requests are redirected', async client => {
   const bucket = await makeBucket(client, 'my-site')
   await put(client, bucket, '/away', 'body', [...PUBLIC, [':website-redirect-location', '/kept']])
   const plain = (path = '/away', method = 'GET') => client.send({ method, bucket, path, as: null })
@@ -145,7 +145,7 @@ inBoth("R28: on the bucket's own host a plain request by nobody is redirected, a
   await untouched(await client.send({ method: 'GET', path: `/${bucket}/away`, as: null }))
 })
 
-inBoth('A84: redirects that would lead astray are refused', async client => {
+inBoth('A84: unsafe redirects are refused', async client => {
   const bucket = await makeBucket(client)
   for (const location of ['//evil.example', '/\\evil.example', 'javascript:alert(1)', 'evil', '', 'http:/x']) {
     const headers: Headers = [[':website-redirect-location', location]]
@@ -185,7 +185,7 @@ inBoth('website: pages that are redirected away hold no bytes', async (client, {
   assert.equal(parts.store.context.readers.count, 0)
 })
 
-inBoth('website: errors are told in headers too, beside the page or the error document', async client => {
+inBoth('website: errors are also reported in headers', async client => {
   const bucket = await makeSite(client, INDEX)
   const missing = await visit(client, bucket, '/none')
   assert.equal(missing.status, 404)
@@ -202,7 +202,7 @@ inBoth('website: errors are told in headers too, beside the page or the error do
   assert.equal((await visit(client, bucket, '/error.html')).own('error-code'), undefined)
 })
 
-inBoth('website: redirects keep the query, but for objects that say themselves where they lead', async client => {
+inBoth('website: redirects keep the query, except those set on an object', async client => {
   const bucket = await makeSite(client)
   await put(client, bucket, '/folder/index.html', 'inner', page())
   await put(client, bucket, '/away', '', [...PUBLIC, [':website-redirect-location', '/kept']])

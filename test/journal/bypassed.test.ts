@@ -70,7 +70,7 @@ const leftOutFiles = (folder: string): string[] =>
 const asKilled = (folder: string, to: string): void =>
   cpSync(folder, to, { recursive: true, filter: path => !path.endsWith('.sock') })
 
-test('a version without a second copy in between: nothing is told as lost, the copy begins anew and says so once', () =>
+test('after a program version without a second copy nothing is reported as lost, and the copy restarts', () =>
   withFolder(async folder => {
     await run(folder, { kept: '1', deleted: '1', changed: '1' })
     assert.deepEqual(await round(folder), [])
@@ -117,7 +117,7 @@ test('the same after a kill, and twice in a row', () =>
     }),
   ))
 
-test('what vanishes after the start that saw it is told, before the first round, too', () =>
+test('a record that vanishes after a start is reported, even before the first round', () =>
   withFolder(async folder => {
     await run(folder, { a: '1', b: '1' })
     assert.deepEqual(await round(folder), [])
@@ -127,7 +127,7 @@ test('what vanishes after the start that saw it is told, before the first round,
     assert.deepEqual(await round(folder), ['missing ~young'])
   }))
 
-test('an older file put back is told, whichever run it is of, and whoever works on it afterwards', async () => {
+test('an older metadata file put back is detected, whichever run it is from', async () => {
   const before = { a: '1', b: '1', c: '1' }
   const after = { a: '2', b: undefined, d: '1' }
   const told = ['missing ~d', 'outdated ~a', 'outdated ~b']
@@ -170,7 +170,7 @@ test('an older file put back is told, whichever run it is of, and whoever works 
   }
 })
 
-test('what is known to be lost does not pass for the work of another version', () =>
+test('known losses are not mistaken for changes by another program version', () =>
   withFolder(async folder => {
     await run(folder, { lost: '1', deleted: '1' })
     assert.deepEqual(await round(folder), [])
@@ -180,7 +180,7 @@ test('what is known to be lost does not pass for the work of another version', (
     assert.deepEqual(await round(folder), ['missing ~deleted', 'missing ~lost'])
   }))
 
-test('rebuild says that it cannot give back what a version without a copy did', () =>
+test('rebuild reports that changes by a version without a copy cannot be restored', () =>
   withFolder(async folder => {
     await run(folder, { kept: '1' })
     assert.deepEqual(await round(folder), [])
@@ -192,7 +192,7 @@ test('rebuild says that it cannot give back what a version without a copy did', 
     assert.deepEqual(await round(folder), [])
   }))
 
-test('the log says it in words', () =>
+test('the log explains it', () =>
   withFolder(async folder => {
     await run(folder, { kept: '1' })
     assert.deepEqual(await round(folder), [])

@@ -65,7 +65,7 @@ async function killUnderLoad(folder: string): Promise<void> {
   }
 }
 
-test('kill -9 of a worker and of all under load: no finding, and a rebuild gives back every row', () =>
+test('after kill -9 of one or all workers under load there is no finding, and a rebuild restores every row', () =>
   withFolder(async folder => {
     for (let kill = 0; kill < KILLS; kill++) {
       await killUnderLoad(folder)
@@ -82,7 +82,7 @@ test('kill -9 of a worker and of all under load: no finding, and a rebuild gives
     }
   }))
 
-test('rebuilt right after a kill, before anybody compared: every row but those of the last moment', () =>
+test('a rebuild right after a kill, before any comparison, restores all but the last rows', () =>
   withFolder(async folder => {
     await killUnderLoad(folder)
     const before = await opened(folder, rows)

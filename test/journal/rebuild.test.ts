@@ -42,7 +42,7 @@ async function assertTold({ store }: ServerParts): Promise<void> {
   await assert.rejects(store.objects.open({ ...lost, key: 'never-there' }) as Promise<unknown>, { code: 'NoSuchKey' })
 }
 
-test('without data.mdb: not served, rebuilt from journals alone, every row and every byte as it was', () =>
+test('without data.mdb the store is not served, and is rebuilt completely from journals', () =>
   withFolder(async folder => {
     const expectation = await build(folder)
     const before = await opened(folder, rows)
@@ -83,7 +83,7 @@ test('from a snapshot and the journals since, and again after the next start', (
     assert.equal(files.filter(name => name.endsWith('.snapshot')).length, 2)
   }))
 
-test('a small object that vanished without a trace is named by fsck, freeing stops, and rebuild brings it back', () =>
+test('fsck names a small object that vanished, reclaiming stops, and rebuild restores it', () =>
   withFolder(async folder => {
     const expectation = await build(folder)
     await opened(folder, async parts => assert.deepEqual(await round(parts), []))
@@ -119,7 +119,7 @@ test('a small object that vanished without a trace is named by fsck, freeing sto
     assert.equal((await holdfast(['fsck', '--data', folder])).code, 0)
   }))
 
-test('rebuild: not while somebody serves, not without a copy, not of a database; broken off, it is run again', () =>
+test('rebuild is refused on a served store, without a copy and for a database, and can be resumed', () =>
   withFolder(async folder => {
     await build(folder)
     await opened(folder, async () => {
@@ -144,7 +144,7 @@ test('rebuild: not while somebody serves, not without a copy, not of a database;
     await opened(folder, async () => {})
   }))
 
-test('a server that starts at the same moment as a rebuild gives way to it', () =>
+test('a server that starts during a rebuild is refused', () =>
   withFolder(async folder => {
     await build(folder)
     const mark = join(folder, 'rebuilding')
@@ -161,7 +161,7 @@ test('a server that starts at the same moment as a rebuild gives way to it', () 
     await opened(folder, async () => {})
   }))
 
-test('rebuild says what it cannot give back: a damaged snapshot, a journal that was cut off', () =>
+test('rebuild reports losses from a damaged snapshot or a truncated journal', () =>
   withFolder(async folder => {
     await build(folder)
     for (let n = 0; n < 2; n++) {

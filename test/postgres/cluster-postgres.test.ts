@@ -54,7 +54,7 @@ function leading({ store, membership }: OwnedFolder): Store {
   return store.forRequest(new LostRecordGuard(membership!.leaderMeta!, store.context.losses))
 }
 
-test('a second server on a database is refused while the first lives, which goes on', { skip }, () =>
+test('a second server on a database is refused while the first one runs', { skip }, () =>
   withCluster(async join => {
     const first = await join({ cluster: undefined })
     await makeBucket(first.store, 'bucket')
@@ -65,7 +65,7 @@ test('a second server on a database is refused while the first lives, which goes
   }),
 )
 
-test('gateways of a cluster see each other’s writes at once, sealed ones included', { skip }, () =>
+test('gateways of a cluster see each other’s writes immediately, including encrypted ones', { skip }, () =>
   withCluster(async join => {
     const [one, two] = [await join(), await join()]
     await makeBucket(one.store, 'bucket')
@@ -88,7 +88,7 @@ test('a gateway with another cluster key does not start', { skip }, () =>
   }),
 )
 
-test('a gateway whose clock is ten minutes off does not join, and one with a right clock does', { skip }, () =>
+test('a gateway whose clock is ten minutes off cannot join', { skip }, () =>
   withCluster(async join => {
     const clock = { ...systemClock, now: () => systemClock.now() + 600_000 }
     await assert.rejects(join({ clock }), error => error instanceof ClockRefused)
@@ -146,7 +146,7 @@ test('a volume that another gateway still writes is not compacted', { skip }, ()
   }),
 )
 
-test('an expelled gateway commits nothing and hears of it; the others go on', { skip }, () =>
+test('an expelled gateway can no longer commit and is notified; the others continue', { skip }, () =>
   withCluster(async join => {
     const lost: string[] = []
     const one = await join()

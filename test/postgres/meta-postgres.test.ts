@@ -58,7 +58,7 @@ async function killCommits(admin: pg.Client, table: string): Promise<number> {
   return rowCount ?? 0
 }
 
-test('postgres: connections killed in the middle of commits lose no success and double none', { skip }, () =>
+test('postgres: connections killed during commits lose no success and apply none twice', { skip }, () =>
   withMetas(2, async (metas, table) => {
     let killed = 0
     await countUnder(metas, progress =>
@@ -86,7 +86,7 @@ test('postgres: connections cut just before and just after commits lose no succe
   await withMetas(2, work, proxy.url).finally(() => proxy.close())
 })
 
-test('postgres: a server that crashes and comes back under load loses no success and doubles none', { skip }, () =>
+test('postgres: a server that crashes under load loses no success and applies none twice', { skip }, () =>
   withMetas(2, metas =>
     countUnder(metas, async progress => {
       for (let round = 0; round < 3; round++) {
@@ -102,7 +102,7 @@ test('postgres: two instances that race on counters agree', { skip }, () =>
   withMetas(2, metas => countUnder(metas, progress => untilProgress(progress, 1_000))),
 )
 
-test('postgres: records and ranges that are read together are of one moment', { skip }, () =>
+test('postgres: records and ranges that are read together form a snapshot', { skip }, () =>
   withMetas(2, async ([writer, reader]) => {
     const keys = ['a', 'b', 'c'].map(utf8)
     let over = false
@@ -173,7 +173,7 @@ test('postgres: a scan for heads cuts long values of the range, and no others', 
   }),
 )
 
-test('postgres: a batch that was given up can never be taken', { skip }, () =>
+test('postgres: an abandoned batch can never take effect', { skip }, () =>
   withMetas(1, ([meta], table) =>
     withAdmin(async admin => {
       await meta!.commit({ checks: [], writes: [putOne('a', '1')] })
@@ -192,7 +192,7 @@ test('postgres: a batch that was given up can never be taken', { skip }, () =>
   ),
 )
 
-test('postgres: tokens older than an hour are forgotten in passing', { skip }, () =>
+test('postgres: tokens older than an hour are removed', { skip }, () =>
   withMetas(1, ([meta], table) =>
     withAdmin(async admin => {
       await admin.query(
@@ -236,7 +236,7 @@ test('postgres: a server that does not sync is refused', { skip }, () =>
   }),
 )
 
-test('postgres: of several hosts the one that answers is used', { skip }, async () => {
+test('postgres: of several hosts the one that responds is used', { skip }, async () => {
   const table = newTable()
   const url = serverUrl!.replace('@', '@127.0.0.1:1,')
   const meta = await openPostgresMeta({ url, table })
@@ -249,7 +249,7 @@ test('postgres: the table has a plain name', { skip }, async () => {
   await assert.rejects(openPostgresMeta({ url: serverUrl!, table: 'a; DROP TABLE b' }), /is not a valid table name/)
 })
 
-test('postgres: a closed engine answers with an error, after it has answered what was asked before', { skip }, () =>
+test('postgres: a closed engine rejects new calls, after it has completed earlier ones', { skip }, () =>
   withMetas(1, async ([meta]) => {
     const asked = [
       meta!.commit({ checks: [], writes: [putOne('a', '1')] }),

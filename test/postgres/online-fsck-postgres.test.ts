@@ -9,7 +9,7 @@ import { serverUrl, withDatabase } from './server.ts'
 
 const skip = serverUrl === undefined && 'needs test/postgres/run.sh'
 
-test('two gateways change the store during a check of one of them, which finds nothing', { skip }, () =>
+test('a check has no findings while two gateways change the store', { skip }, () =>
   withFolder(folder =>
     withDatabase('online_fsck', async metaUrl => {
       const cluster = { name: 'checked', key: { kind: 'local', key: '1'.repeat(64) } } as const

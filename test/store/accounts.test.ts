@@ -41,7 +41,7 @@ async function withAccounts(use: (accounts: Accounts, context: StoreContext) => 
 const secretOf = async (directory: IdentityCache, accessKey: string): Promise<string | undefined> =>
   (await (await directory.now()).findCredential(accessKey))?.secretKey
 
-test('an account, its key, a user and its key are found; their secrets open', () =>
+test('accounts, users and keys are found, and their secrets are decrypted', () =>
   withAccounts(async (accounts, context) => {
     const directory = new IdentityCache(context, { accessKey: 'AKROOT', secretKey: 'root-secret' })
     await accounts.create({ accountId: ONE, displayName: 'one', email: 'One@Example.com' })
@@ -85,7 +85,7 @@ test('G9: the root account and svc-exec are always there, and svc-exec can be gi
     await assert.rejects(accounts.change(ROOT_ACCOUNT_ID, { admin: false }), isFault('InvalidArgument'))
   }))
 
-test('A22: every identity cache sees a disabled, deleted or changed key at once', () =>
+test('A22: every identity cache sees a disabled, deleted or changed key immediately', () =>
   withAccounts(async (accounts, context) => {
     // Each represents a process with a filled cache.
     const processes = [new IdentityCache(context, undefined), new IdentityCache(context, undefined)]
@@ -183,7 +183,7 @@ test('invalid changes of accounts are refused and change nothing', () =>
     assert.equal((await context.meta.get(recordKey.accountsMark()))?.stamp, mark)
   }))
 
-test('two accounts made at once never get one canonical id, and one that is gone keeps it', () =>
+test('accounts created concurrently never share a canonical id, and ids of deleted ones stay reserved', () =>
   withAccounts(async (accounts, context) => {
     const canonicalId = 'ef'.repeat(32)
     const both = await Promise.allSettled([ONE, TWO].map(accountId => accounts.create({ accountId, canonicalId })))
@@ -243,7 +243,7 @@ test('G6: the name of a deleted user cannot be reused, unless the new user is de
     assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
-test('a user who still stands in the accounts file is the same again at the next start', () =>
+test('a deleted user in the accounts file is restored as the same user at the next start', () =>
   withAccounts(async accounts => {
     const given = readAccountsFile(JSON.stringify({ accounts: [{ accountId: ONE, users: [{ name: 'u' }] }] }))
     await applyAccounts(accounts, given)
@@ -252,7 +252,7 @@ test('a user who still stands in the accounts file is the same again at the next
     assert.equal((await accounts.user(ONE, 'u')).name, 'u')
   }))
 
-test('an account that still stands in the accounts file is the same again at the next start', () =>
+test('a deleted account in the accounts file is restored as the same account at the next start', () =>
   withAccounts(async accounts => {
     const file = (...given: object[]) => readAccountsFile(JSON.stringify({ accounts: given }))
     const both = file({ accountId: ONE }, { accountId: TWO, canonicalId: 'ef'.repeat(32) })
@@ -301,7 +301,7 @@ const FILE = {
 
 const given = (file: object) => readAccountsFile(JSON.stringify(file))
 
-test('the accounts file is applied again and again: the same file writes nothing', () =>
+test('applying the same accounts file again writes nothing', () =>
   withAccounts(async (accounts, context) => {
     await applyAccounts(accounts, given(FILE))
     const mark = (await context.meta.get(recordKey.accountsMark()))?.stamp
@@ -338,7 +338,7 @@ test('accounts in the file are changed to match it; others stay', () =>
     )
   }))
 
-test('a file that contradicts what is there is refused before anything of it is done', () =>
+test('an accounts file that contradicts the store is refused before it changes anything', () =>
   withAccounts(async (accounts, context) => {
     await applyAccounts(accounts, given(FILE))
     const mark = (await context.meta.get(recordKey.accountsMark()))?.stamp
@@ -370,7 +370,7 @@ function filesBelow(folder: string): string[] {
     .filter(path => statSync(path).isFile())
 }
 
-test('no secret lies in the folder in clear; after a start the keys are there again', () =>
+test('no secret is stored in plaintext, and keys survive a restart', () =>
   withFolder(async folder => {
     const first = await openFolder({ folder })
     await applyAccounts(new Accounts(first.store.context), given(FILE))

@@ -49,7 +49,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('G15: a few buckets are listed without passing by those of others', async () => {
+test('G15: listing a few buckets does not scan those of other accounts', async () => {
   let read = 0
   const { store } = await freshStore(1, meta => ({
     get: key => meta.get(key),
@@ -75,7 +75,7 @@ test('G15: a few buckets are listed without passing by those of others', async (
   assert.deepEqual(await namesOf(store, 'many'), numbered(2_000, 'm'))
 })
 
-test('G15: a folder from before the index lists as before, and gets it step by step', async () => {
+test('G15: a folder from before the index is listed correctly while it is indexed step by step', async () => {
   const { store } = await freshStore()
   const mine = numbered(250, 'm')
   await make(store, 'me', mine)
@@ -95,7 +95,7 @@ test('G15: a folder from before the index lists as before, and gets it step by s
   assert.deepEqual(await problemsOf(store), [])
 })
 
-test('G15: a bucket that goes while it is being noted is not noted', async () => {
+test('G15: a bucket removed while it is being indexed is not indexed', async () => {
   let meanwhile: (() => Promise<void>) | undefined
   const { store } = await freshStore(1, meta => ({
     get: key => meta.get(key),
@@ -118,7 +118,7 @@ test('G15: a bucket that goes while it is being noted is not noted', async () =>
   assert.deepEqual(await problemsOf(store), [])
 })
 
-test('fsck tells when the index of owners and the buckets differ', async () => {
+test('fsck reports differences between the owner index and the buckets', async () => {
   const { store } = await freshStore()
   await make(store, 'me', ['one', 'two'])
   await runUntilIdle(new BucketIndexer(store.context))

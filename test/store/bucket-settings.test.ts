@@ -5,7 +5,7 @@ import { ENGINES, faultOf, freshStore, OWNER } from './fixture.ts'
 const NONE = { prefix: '', after: undefined, limit: 10_000 }
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: R12: settings and documents come back as they were set, and go`, () =>
+  test(`${name}: R12: settings and documents are returned as set, and removed`, () =>
     run(async store => {
       await store.buckets.create({ name: 'bucket', owner: OWNER, lockEnabled: true })
       const publicAccessBlock = {

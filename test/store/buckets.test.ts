@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ENGINES, faultOf, freshStore, makeBucket, OWNER, payload, put, remove } from './fixture.ts'
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: R12: a bucket is made, found, listed in order and removed`, () =>
+  test(`${name}: R12: a bucket is created, found, listed in order and removed`, () =>
     run(async (store, clock) => {
       const { createdAt } = await store.buckets.create({ name: 'beta', owner: OWNER, lockEnabled: false })
       const { id } = await store.buckets.create({ name: 'alpha', owner: 'somebody', lockEnabled: true })
@@ -45,7 +45,7 @@ test('D23: the fault for an existing bucket depends on who owns it', async () =>
   assert.equal(await faultOf(again('somebody')), 'BucketAlreadyExists')
 })
 
-test('G15: names that are no host labels are refused, and found to be no bucket', async () => {
+test('G15: names that are not host labels are refused on creation and not found', async () => {
   const { store } = await freshStore()
   const bad = [
     'ab',
@@ -71,7 +71,7 @@ test('G15: names that are no host labels are refused, and found to be no bucket'
   for (const name of ['abc', 'a.b', '1-2', 'a'.repeat(63)]) await makeBucket(store, name)
 })
 
-test('P10: a bucket with an object, a version or a marker is not removed, and its uploads go on', async () => {
+test('P10: a bucket with an object, a version or a marker is not removed, and keeps its uploads', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const at = { bucket: 'bucket', key: 'key' }
@@ -101,7 +101,7 @@ test('a refused removal leaves the bucket usable', async () => {
   await put(store, 'bucket', 'other', 'bytes')
 })
 
-test('P9: versioning is suspended only where there are no locks, and locks need it on', async () => {
+test('P9: versioning cannot be suspended with object lock, which requires it', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'plain')
   await makeBucket(store, 'locked', 'locked')

@@ -128,7 +128,7 @@ test('a volume that could not be made is not open, even if its file stays', asyn
   }
 })
 
-test('a draft under way when its volume closes is waited for, also if compaction saw the volume made', async () => {
+test('compaction waits for drafts of a closed volume, even if it saw the volume being created', async () => {
   const [written, committing] = [gate(), gate()]
   const { store, disk } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))
   const { context } = store
@@ -194,7 +194,7 @@ test('compaction discards its notes about a volume that is appended to again', a
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'victim' })).equals(payload(BYTES, 9)))
 })
 
-test('on a full disk compaction gives up what is wholly dead, and keeps the rest until there is room', async () => {
+test('on a full disk compaction frees fully dead volumes and keeps the others until space is free', async () => {
   const fresh = await freshStore()
   await fillVolumes(fresh.store, 5)
   const last = (await fresh.store.context.blobs.volumes()).at(-1)!.name
@@ -217,7 +217,7 @@ test('on a full disk compaction gives up what is wholly dead, and keeps the rest
   await assertWhole(store)
 })
 
-test('compaction gives up more volumes at once than one commit can name', async () => {
+test('compaction frees more volumes than fit one commit', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 300; n++) {
@@ -232,7 +232,7 @@ test('compaction gives up more volumes at once than one commit can name', async 
   await assertWhole(store)
 })
 
-test('compaction moves out of more volumes at once than one commit can name', async () => {
+test('compaction moves blobs out of more volumes than fit one commit', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 300; n++) {
@@ -273,7 +273,7 @@ function spoil(disk: MemoryDisk, path: string, position: number): void {
   }
 }
 
-test('a sector that cannot be read keeps its own volume, and holds up no other', async () => {
+test('an unreadable sector keeps its volume and delays no other', async () => {
   const fresh = await freshStore()
   await fillVolumes(fresh.store, 3)
   const [first, second, third] = (await fresh.store.context.blobs.volumes()).map(({ name }) => name)

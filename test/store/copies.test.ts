@@ -109,7 +109,7 @@ test('R44: each reason why a source cannot be copied has its own fault', async (
   assert.equal(await copy(from, { bucket: 'bucket', key: '' }), 'InvalidArgument')
 })
 
-test('R49, R50: conditions on source and target are looked at in the commit', async () => {
+test('R49, R50: conditions on source and target are checked in the commit', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'source', payload(5000))
@@ -214,7 +214,7 @@ async function failing(algorithm: DigestAlgorithm, work: () => Promise<void>): P
 }
 
 for (const algorithm of ['sha256', 'md5'] as const) {
-  test(`R52: a copy sealed anew by parts ends all its digests, also when ${algorithm} fails`, async () => {
+  test(`R52: a copy re-encrypted by parts ends all its digests, even when ${algorithm} fails`, async () => {
     const { store } = await freshStore()
     await makeBucket(store, 'bucket')
     await multipart(store, [payload(PART_BYTES_MIN, 1), payload(2 ** 20, 2)])

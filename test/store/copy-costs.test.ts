@@ -178,7 +178,7 @@ test('R52 R53: copies between all kinds of encryption keep parts and checksum; f
 
 const sum = (bytes: Buffer): string => digestOf('CRC32', bytes).toString('base64')
 
-test('R52: a checksum that follows from the parts needs no reading; another algorithm reads everything', async () => {
+test('R52: a checksum derivable from the parts reads no data; another algorithm reads everything', async () => {
   const bodies = [payload(PART_BYTES_MIN, 1), payload(77, 2)]
   const whole = Buffer.concat(bodies)
   const { store, costOf } = await countedStore()
@@ -204,7 +204,7 @@ test('R52: a checksum that follows from the parts needs no reading; another algo
   }
 })
 
-test('R52: a copy that moves its bytes sums them as they pass', async () => {
+test('R52: a copy that rewrites its bytes computes their checksum on the way', async () => {
   const bodies = [payload(PART_BYTES_MIN, 1), Buffer.alloc(0)]
   const { store, costOf } = await countedStore()
   const made = await inParts(store, bodies, undefined)
@@ -250,7 +250,7 @@ test('R53: parts that were shared from elsewhere keep their tags when their byte
   assert.ok((await bytesOf(store, to)).equals(Buffer.concat([piece, piece, piece])))
 })
 
-test('R73: a copied part is read once if its bytes move or must be summed, and else not at all', async () => {
+test('R73: a copied part is read once if it is rewritten or needs a checksum, else not at all', async () => {
   const bytes = payload(PART_BYTES_MIN, 1)
   for (const [target, choice] of Object.entries(KINDS)) {
     for (const checksum of [undefined, { algorithm: 'SHA256', type: 'COMPOSITE' } as const]) {

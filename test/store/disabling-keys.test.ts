@@ -71,7 +71,7 @@ async function askedTooLong(fresh: Fresh): Promise<ReturnType<typeof slowed>> {
   return slow
 }
 
-test('P23: a long look goes on by itself, nothing is sealed meanwhile, and whoever asks again hears', async () => {
+test('P23: a long scan continues in the background, and the next request reports its result', async () => {
   const fresh = await freshStore()
   const { store } = fresh
   await makeBucket(store, 'bucket', 'locked')
@@ -150,7 +150,7 @@ async function killedInALook(lock = UNLOCKED): Promise<Fresh> {
   return fresh
 }
 
-test('P23: a look that a crash interrupted goes on where it was', async () => {
+test('P23: a scan interrupted by a crash resumes where it was', async () => {
   for (const lock of [UNLOCKED, HELD]) {
     const fresh = await killedInALook(lock)
     const next = await openOn(fresh)
@@ -176,7 +176,7 @@ test('P23: an interrupted scan starts over once the key was enabled', async () =
   assert.ok((await bytesOf(next, { bucket: 'bucket', key: 'a' })).equals(payload(10)))
 })
 
-test('P23: a key that is enabled during a look stays so, in two requests at once, and no lock slips in', async () => {
+test('P23: a key enabled during a scan stays enabled, and no lock is overlooked', async () => {
   const outcomes = new Set<string>()
   for (let seed = 1; seed <= SEEDS; seed++) {
     const { store } = await freshStore(seed, meta => unhurried(meta, chance(seed)))

@@ -84,7 +84,7 @@ async function everyFile(folder: string): Promise<Buffer[]> {
   return Promise.all(names.filter(entry => entry.isFile()).map(entry => readFile(join(entry.parentPath, entry.name))))
 }
 
-test('R25, R26: neither plaintext, nor what was sealed once, nor a key lies in the data folder', async () => {
+test('R25, R26: the data folder contains no plaintext, inner ciphertext or key', async () => {
   await withFolder(async folder => {
     const hidden: [string, Buffer][] = [['customer key', CUSTOMER_KEY]]
     const shown: [string, Buffer][] = []
@@ -125,7 +125,7 @@ test('R25, R26: neither plaintext, nor what was sealed once, nor a key lies in t
   })
 })
 
-test('R26: sealed objects come back whole and in ranges across frames, of every size and key', async () => {
+test('R26: encrypted objects of every size and key are read whole and in ranges', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   for (const choice of Object.values(CHOICES)) {
@@ -205,7 +205,7 @@ test('R54: a copy needs the key of its source, and refuses one where there is no
   }
 })
 
-test('R53 R16: copies between every two kinds of keys read right, and move no bytes between server keys', async () => {
+test('R53 R16: copies between all kinds of keys are readable, and server keys share their bytes', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const kinds: Record<string, KeyChoice | undefined> = {
@@ -260,7 +260,7 @@ test('R16: the tag under a named or customer key is stable, and another one for 
   assert.equal(tags.size, choices.length + 1)
 })
 
-test('a part shared between sealed objects is opened by the new one alone', async () => {
+test('a part shared between encrypted objects is decrypted with the new object’s key alone', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const bytes = payload(PART_BYTES_MIN + 5000, 4)
@@ -327,7 +327,7 @@ test('P23: after every rotation and restart all objects are readable, new ones b
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'named-old' })).equals(bytes))
 })
 
-test('P23: a process that has not heard of a rotation reads, copies and adds to what the new keys sealed', async () => {
+test('P23: a process unaware of a rotation reads, copies and extends objects under the new keys', async () => {
   const ground = await freshStore()
   const { store } = ground
   await makeBucket(store, 'bucket')
@@ -356,7 +356,7 @@ test('P23: a process that has not heard of a rotation reads, copies and adds to 
   }
 })
 
-test('a key that no keyring has is an error, after one look at the file', async () => {
+test('an unknown key version is an error, after the keyring file was read again once', async () => {
   const { store } = await freshStore()
   let reads = 0
   const { keyring } = store.context

@@ -64,7 +64,7 @@ test('one server on a data folder: a second one in this process is refused while
   })
 })
 
-test('one server on a data folder: also from another process, in both directions', async () => {
+test('one server on a data folder: a second process is refused, in both directions', async () => {
   await withFolder(async folder => {
     const mine = await openFolder({ folder, durability: 'os' })
     await makeBucket(mine.store, 'bucket')
@@ -80,7 +80,7 @@ test('one server on a data folder: also from another process, in both directions
   })
 })
 
-test('after kill -9 of its owner a folder can be taken, with all that was acknowledged', async () => {
+test('after kill -9 of its owner a folder can be taken over, with all acknowledged data', async () => {
   await withFolder(async folder => {
     const before = await openFolder({ folder, durability: 'os' })
     await makeBucket(before.store, 'bucket')
@@ -106,7 +106,7 @@ test('of servers that start at once exactly one wins', async () => {
   })
 })
 
-test('a store whose keyring is gone or another one does not start', async () => {
+test('a store with a missing or foreign keyring does not start', async () => {
   await withFolder(async folder => {
     await (await openFolder({ folder, durability: 'os' })).close()
     await rm(join(folder, 'keyring'))
@@ -114,7 +114,7 @@ test('a store whose keyring is gone or another one does not start', async () => 
   })
 })
 
-test('closing lets the last commit land before anybody else can take the folder', async () => {
+test('closing waits for the last commit before another server can take the folder', async () => {
   await withFolder(async folder => {
     const open = () => openFolder({ folder, durability: 'os' })
     const first = await open()
@@ -162,7 +162,7 @@ test('closing lets the last commit land before anybody else can take the folder'
 const THING = key('x', 'thing')
 const writing = (value: string) => ({ checks: [], writes: [{ key: THING, value: Buffer.from(value) }] })
 
-test('behind the fence an owner commits as long as it is one, and nothing from then on', async () => {
+test('a fenced owner can commit until it is replaced, and never afterwards', async () => {
   await withFolder(async folder => {
     const meta = await openMemoryMeta()
     const before = await takeOwnership(folder, meta, realDisk, systemRandom)

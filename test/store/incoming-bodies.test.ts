@@ -122,7 +122,7 @@ for (const [what, isWritten] of [
 }
 
 for (const chunkBytes of [65_536, 300_000]) {
-  test(`G4: one bit of a chunk of ${chunkBytes} bytes that is not what was signed refuses the body`, async () => {
+  test(`G4: one flipped bit in a signed chunk of ${chunkBytes} bytes refuses the body`, async () => {
     const { store } = await freshStore()
     await makeBucket(store, 'bucket')
     const body = payload(900_000)
@@ -152,7 +152,7 @@ for (const chunkBytes of [65_536, 300_000]) {
   })
 }
 
-test('G4: a chunk that was not signed so is refused before the client sends more', async () => {
+test('G4: a chunk with a wrong signature is refused before the client sends more', async () => {
   const clock = new ManualClock()
   const source = new Readable({ read() {} })
   const message = source as unknown as IncomingMessage

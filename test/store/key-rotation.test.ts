@@ -39,7 +39,7 @@ function failingOnce(disk: Disk): Disk {
   })
 }
 
-test('a rotation that the ledger cannot note does not happen', async () => {
+test('a rotation that the ledger cannot record does not happen', async () => {
   for (const rotation of ROTATIONS) {
     const { store } = await freshStore()
     const { ledgerCommits: turns } = store.context
@@ -72,7 +72,7 @@ test('a rotation recorded but not done is completed by the next start and report
   }
 })
 
-test('a rotation that was noted and not done is completed by the next one', async () => {
+test('a rotation that was recorded but not done is completed by the next one', async () => {
   const ground = await freshStore()
   const store = await openOn({ ...ground, disk: failingOnce(ground.disk) })
   await assert.rejects(store.namedKeys.rotate({ of: 'named', name: 'one' }), /does not answer/)

@@ -47,7 +47,7 @@ async function exported(store: Store, bucket = 'bucket'): Promise<string[]> {
 }
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: P31: every change, bypass and refusal is in the ledger, with who, before and after`, () =>
+  test(`${name}: P31: every change, bypass and refusal is in the ledger, with actor, before and after`, () =>
     run(async (store, clock) => {
       const [alice, bob] = [as(store, ALICE), as(store, BOB)]
       await alice.buckets.create({ name: 'bucket', owner: OWNER, lockEnabled: true })
@@ -96,7 +96,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('P31: a version made with a lock that was asked for is noted, one with the default is not', async () => {
+test('P31: a version created with a requested lock is recorded, one with default retention is not', async () => {
   const { store, clock } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   await store.buckets.setLock('bucket', { mode: 'compliance', days: 1 })
@@ -123,7 +123,7 @@ test('P31: a version made with a lock that was asked for is noted, one with the 
   assert.deepEqual([before, after], [null, { hold: 'ON', retention: { mode: 'governance', until } }])
 })
 
-test('P31: a removed bucket keeps its ledger, and one of the same name goes on with it', async () => {
+test('P31: a removed bucket keeps its ledger, and a new bucket of that name continues it', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   await store.buckets.remove('bucket')
@@ -138,7 +138,7 @@ test('P31: a removed bucket keeps its ledger, and one of the same name goes on w
   assert.deepEqual(await store.ledger.buckets(), ['bucket'])
 })
 
-test('P31: an empty ledger is one too; a bucket that never was has none', async () => {
+test('P31: a bucket without lock changes has an empty ledger, an unknown bucket has none', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   assert.equal(verifyLedger(await exported(store)).problem, undefined)
@@ -193,7 +193,7 @@ test('P31: verify and fsck find a tampered ledger, and nothing of it gets signed
   }
 })
 
-test('P31: entries are not overwritten because somebody took their end away', async () => {
+test('P31: removing the head of a ledger does not cause entries to be overwritten', async () => {
   const { store } = await freshStore()
   const { meta } = store.context
   await makeBucket(store, 'bucket', 'locked')
@@ -212,7 +212,7 @@ test('P31: entries are not overwritten because somebody took their end away', as
   }
 })
 
-test('P24 P31: a store put back to an older day does not go on from a later export', async () => {
+test('P24 P31: a store set back to an older state does not continue a later export', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   const head = (await store.context.meta.get(address.ledgerHead('bucket')))!
@@ -226,7 +226,7 @@ test('P24 P31: a store put back to an older day does not go on from a later expo
   assert.match(problem?.reason ?? '', /truncated/)
 })
 
-test('P31: since when and by whom a version is held', async () => {
+test('P31: the ledger shows since when and by whom a version is held', async () => {
   const { store, clock } = await freshStore()
   const [alice, bob] = [as(store, ALICE), as(store, BOB)]
   await makeBucket(store, 'bucket', 'locked')

@@ -63,7 +63,7 @@ test('an expiration is decided again at removal: rules and objects may have chan
 
 const ROUNDS = shortOrLong(60, 400, 'HOLDFAST_RACE_ROUNDS')
 
-test('P20: a hold that was acknowledged before lifecycle came is kept, in every schedule', async () => {
+test('P20: a hold acknowledged before lifecycle runs is kept, in every schedule', async () => {
   const seen = new Set<string>()
   for (let seed = 1; seed <= ROUNDS; seed++) {
     const random = chance(seed)
@@ -88,7 +88,7 @@ test('P20: a hold that was acknowledged before lifecycle came is kept, in every 
   assert.deepEqual([...seen].sort(), ['NoSuchVersion', 'ok'], 'both orders happened')
 })
 
-test('a version that became one of the newest while it was being judged stays', async () => {
+test('a version that became one of the newest during its evaluation is kept', async () => {
   const { store, clock } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const ids: string[] = []
@@ -116,7 +116,7 @@ test('a version that became one of the newest while it was being judged stays', 
   await wholeAfter(store)
 })
 
-test('a walk is made of pages, reads only under the prefixes of rules, and lets others go first', async () => {
+test('a scan reads in pages, only under the prefixes of rules, and yields to requests', async () => {
   let read = 0
   const { store, clock } = await freshStore(1, meta => ({
     get: key => meta.get(key),
@@ -179,7 +179,7 @@ test('a round that fails starts over, and one bad object does not stop the other
   assert.deepEqual(await keysOf(store), [])
 })
 
-test('P19: a clock that jumped ahead takes nothing away for a day, unless it is confirmed', async () => {
+test('P19: after a clock jump nothing expires for a day, unless the clock is confirmed', async () => {
   for (const believed of ['confirmed', 'a day later'] as const) {
     const { store, clock } = await freshStore()
     await makeBucket(store, 'bucket')

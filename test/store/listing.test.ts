@@ -74,7 +74,7 @@ for (const { name, run } of ENGINES) {
       }
     }))
 
-  test(`${name}: ListObjects: any text is a marker or a prefix, also what no key can be`, () =>
+  test(`${name}: ListObjects: markers and prefixes may be any text, even invalid keys`, () =>
     run(async store => {
       await fill(store, ['a', 'a\x01', 'ab', 'b'])
       assert.deepEqual((await shown(store, { after: 'a\0' })).keys, ['a\x01', 'ab', 'b'])
@@ -91,7 +91,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('ListObjects: common prefixes count as one each and are passed as one', async () => {
+test('ListObjects: each common prefix counts once and is skipped by one seek', async () => {
   const { store } = await freshStore()
   await fill(store, ['a', 'b/1', 'b/2', 'b/c/3', 'c', 'd/', 'd/e', 'e'])
   assert.deepEqual(await shown(store, { delimiter: '/' }), {
@@ -145,7 +145,7 @@ test('ListObjects: a delimiter of high code points, and prefixes that end in the
   assert.deepEqual((await shown(store, { prefix: 'x\u{10ffff}\u{10ffff}' })).keys, ['x\u{10ffff}\u{10ffff}'])
 })
 
-test('ListObjects: a limit of zero shows nothing and promises nothing', async () => {
+test('ListObjects: a limit of zero returns an empty page that is not truncated', async () => {
   const { store } = await freshStore()
   await fill(store, ['a'])
   assert.deepEqual(await shown(store, { limit: 0 }), { keys: [], prefixes: [], next: undefined })
@@ -153,7 +153,7 @@ test('ListObjects: a limit of zero shows nothing and promises nothing', async ()
   assert.deepEqual([versions.items, versions.next], [[], undefined])
 })
 
-test('listings: many pages show what one page shows, whatever their size', async () => {
+test('listings: pages of any size contain what one page contains', async () => {
   const { store } = await freshStore()
   const random = chance(5)
   const letters = ['a', 'b', '/', 'ü', '\uffff', '\u{10000}']
@@ -174,7 +174,7 @@ test('listings: many pages show what one page shows, whatever their size', async
   }
 })
 
-test('ListObjects: a bucket that is not there', async () => {
+test('ListObjects: a missing bucket', async () => {
   const { store } = await freshStore()
   assert.equal(await faultOf(store.listing.objects({ bucket, limit: 1 })), 'NoSuchBucket')
   assert.equal(await faultOf(store.listing.versions({ bucket, limit: 1 })), 'NoSuchBucket')
@@ -209,7 +209,7 @@ test('ListObjectVersions: newest first, page by page, also in the middle of a ke
   )
 })
 
-test('ListObjectVersions: a page goes on behind a version that was removed meanwhile', async () => {
+test('ListObjectVersions: a page continues after a version that was removed meanwhile', async () => {
   const { store } = await freshStore()
   await makeBucket(store, bucket, 'on')
   const ids: string[] = []
@@ -329,7 +329,7 @@ test('A86: a listing of 1,000 keys reads 1,001 records, one of versions about th
   assert.ok(versions <= 3 * 1001, `${versions} records were read`)
 })
 
-test('a page that goes on inside a key knows which version is the latest now', async () => {
+test('a page that continues inside a key marks the current latest version', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const ids: string[] = []

@@ -19,7 +19,7 @@ async function retained(store: Store, clock: ManualClock, ms: number): Promise<s
 }
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: P19: a jump of the clock releases nothing until somebody confirms it`, () =>
+  test(`${name}: P19: a clock jump releases nothing until it is confirmed`, () =>
     run(async (store, clock) => {
       const id = await retained(store, clock, 30 * DAY)
       clock.jump(40 * DAY)
@@ -33,7 +33,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('P19: up to a day is taken for granted, a millisecond more is not', async () => {
+test('P19: a jump of up to a day is accepted, a millisecond more is not', async () => {
   for (const [jump, isReleased] of [
     [DAY, true],
     [DAY + 1, false],
@@ -49,7 +49,7 @@ test('P19: up to a day is taken for granted, a millisecond more is not', async (
   }
 })
 
-test('P19: time that really passes releases, also after a jump that nobody confirmed', async () => {
+test('P19: elapsed time ends retention, even after an unconfirmed jump', async () => {
   const { store, clock } = await freshStore()
   const id = await retained(store, clock, 2 * DAY)
   clock.jump(100 * DAY)
@@ -59,7 +59,7 @@ test('P19: time that really passes releases, also after a jump that nobody confi
   assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
 })
 
-test('P19: a clock that was set right again needs nobody', async () => {
+test('P19: a corrected clock needs no confirmation', async () => {
   const { store, clock } = await freshStore()
   const id = await retained(store, clock, 2 * DAY)
   clock.jump(100 * DAY)
@@ -69,7 +69,7 @@ test('P19: a clock that was set right again needs nobody', async () => {
   assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
 })
 
-test('P19: a server that was off for two weeks serves at once, and releases only what it lived through', async () => {
+test('P19: a server that was off for two weeks counts only the time it was running', async () => {
   const ground = await freshStore()
   const { clock } = ground
   const before = await retained(ground.store, clock, 7 * DAY)
@@ -85,7 +85,7 @@ test('P19: a server that was off for two weeks serves at once, and releases only
   assert.equal((await remove(store, 'bucket', 'key', before)).removed?.id, before)
 })
 
-test('P19: a night off, and a clock set back, need nobody', async () => {
+test('P19: a night off and a clock set back need no confirmation', async () => {
   const ground = await freshStore()
   const { clock } = ground
   const id = await retained(ground.store, clock, 5 * DAY)
@@ -155,7 +155,7 @@ test('P19: a clock jump is reported once per jump', async () => {
   assert.deepEqual(told, [3 * DAY, 2 * DAY])
 })
 
-test('P19: a clock that was set back first gains nothing by being set forward', async () => {
+test('P19: setting the clock back and then forward releases nothing', async () => {
   const { store, clock } = await freshStore()
   await store.context.lockClock.mark()
   clock.jump(-10 * HOUR)

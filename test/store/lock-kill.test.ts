@@ -40,7 +40,7 @@ async function changeUntilKilled(folder: string, answers: number): Promise<Map<s
   return told
 }
 
-test('P21 P31: after kill -9 every answered change of a hold is there, the others wholly or not at all', async () => {
+test('P21 P31: after kill -9 acknowledged hold changes are kept, others are atomic', async () => {
   const random = chance(21)
   for (let round = 0; round < ROUNDS; round++) {
     await withFolder(async folder => {

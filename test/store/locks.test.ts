@@ -34,7 +34,7 @@ const removeWith = (store: Store, versionId: string, bypass: boolean) =>
   store.objects.remove({ ...at, versionId, owner: OWNER, rights: { bypass } })
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: P1, P4, P5, P6, P13, P22: a held version stays as it is, whatever is done over it`, () =>
+  test(`${name}: P1, P4, P5, P6, P13, P22: a held version is unchanged by every write to its key`, () =>
     run(async store => {
       const id = await lockedVersion(store, { hold: true })
       const before = await store.objects.head({ ...at, versionId: id })
@@ -132,7 +132,7 @@ test('P15: retention is lengthened by anyone, compliance shortened by no one', a
   await retain('governance', clock.now() + 1)
 })
 
-test('R38, R41, P16: hold and retention know nothing of each other', async () => {
+test('R38, R41, P16: hold and retention are independent', async () => {
   const { store, clock } = await freshStore()
   const retention = { mode: 'governance', until: clock.now() + 1000 } as const
   const id = await lockedVersion(store, { retention })
@@ -171,7 +171,7 @@ test('P25, R113: locks in a bucket without object lock are refused before anythi
   assert.equal(await faultOf(store.objects.setHold({ ...at, versionId: marker!.id }, true)), 'MethodNotAllowed')
 })
 
-test('P26: the default counts for new versions only, from their completion; what is asked for wins', async () => {
+test('P26: default retention applies to new versions only, from completion; explicit locks win', async () => {
   const { store, clock } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   const old = await put(store, 'bucket', 'key', 'before')
@@ -230,7 +230,7 @@ test('P22 P32: held versions are listed with the digest of their bytes, which no
   assert.deepEqual((await fsckDeep(store.context)).heldVersions, expected)
 })
 
-test('P18: tags and grants of a held version change, and make no delete possible', async () => {
+test('P18: tags and grants of a held version can change, without permitting a delete', async () => {
   const { store } = await freshStore()
   const id = await lockedVersion(store, { hold: true })
   const which = { ...at, versionId: id }

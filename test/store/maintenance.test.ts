@@ -38,7 +38,7 @@ async function count(found: AsyncIterable<unknown>): Promise<number> {
   return total
 }
 
-test('R36, R100: an abort frees what its parts held, and what they shared stays', async () => {
+test('R36, R100: an abort frees the bytes of its parts, and shared bytes stay', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const bytes = payload(70_000)
@@ -86,7 +86,7 @@ test('the sweep frees bytes that a crash left without a name, and touches no oth
   assert.ok((await bytesOf(again, { bucket: 'bucket', key: 'key' })).equals(payload(70_000)))
 })
 
-test('the sweep leaves a body alone that is still coming in', async () => {
+test('the sweep leaves a body alone that is still arriving', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const swept = new Sweeper(store.context)
@@ -125,7 +125,7 @@ test('a discard that fails leaves no draft: the sweep frees what it left', async
   await assertWhole(store)
 })
 
-test('a full disk refuses whatever adds records, and still takes deletes', async () => {
+test('a full disk refuses writes that add records and accepts deletes', async () => {
   const fresh = await freshStore()
   await makeBucket(fresh.store, 'bucket', 'on')
   await put(fresh.store, 'bucket', 'key', payload(70_000))
@@ -152,7 +152,7 @@ test('a full disk refuses whatever adds records, and still takes deletes', async
   assert.equal((await fsck(store.context)).blobs, 0)
 })
 
-test('P31: refused deletes do not use up the room that is kept on a full disk', async () => {
+test('P31: refused deletes do not use up the reserved space on a full disk', async () => {
   const fresh = await freshStore()
   await makeBucket(fresh.store, 'bucket', 'locked')
   const { id } = await put(fresh.store, 'bucket', 'key', 'bytes')
@@ -167,7 +167,7 @@ test('P31: refused deletes do not use up the room that is kept on a full disk', 
   await remove(store, 'bucket', 'key', id)
 })
 
-test('compaction gives back what is dead and keeps what lives, by its threshold', async () => {
+test('compaction frees dead bytes and keeps live ones, by its threshold', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 12; n++) await put(store, 'bucket', `key-${n}`, payload(50_000, n))
@@ -188,7 +188,7 @@ test('compaction gives back what is dead and keeps what lives, by its threshold'
   }
 })
 
-test('compaction goes on where a crash stopped it', async () => {
+test('compaction resumes after a crash', async () => {
   for (let calls = 1; calls <= 40; calls += 3) {
     const fresh = await freshStore(calls)
     const { store, disk } = fresh
@@ -226,7 +226,7 @@ async function flip(disk: Disk, path: string, at: number): Promise<void> {
   await changed.close()
 }
 
-test('the scrub finds a flipped bit, packed or alone, and names the objects and parts it hurts', async () => {
+test('the scrub finds a flipped bit in packed and solo blobs, and names affected objects and parts', async () => {
   for (const size of [50_000, 100_000]) {
     const fresh = await freshStore()
     const { store, disk } = fresh
@@ -266,7 +266,7 @@ test('the scrub finds a flipped bit, packed or alone, and names the objects and 
   }
 })
 
-test('the scrub names an object whose content of many parts is hurt deep below', async () => {
+test('the scrub names an object with damage in a nested content', async () => {
   const fresh = await freshStore()
   const { store, disk } = fresh
   await makeBucket(store, 'bucket')
@@ -323,7 +323,7 @@ test('a step of the scrub is bounded in bytes, and a round reads everything once
   assert.equal(scrubber.records, clean.records)
 })
 
-test('compaction does not carry damage along: the volume stays, and the object is an error', async () => {
+test('compaction does not copy damage: the volume stays, and reading the object fails', async () => {
   const fresh = await freshStore()
   const { store, disk } = fresh
   await makeBucket(store, 'bucket')
@@ -341,7 +341,7 @@ test('compaction does not carry damage along: the volume stays, and the object i
   await assert.rejects(bytesOf(again, { bucket: 'bucket', key: 'hurt' }), { name: 'DamagedBlob' })
 })
 
-test('fsck lists what is held, and tells what is held without a record', async () => {
+test('fsck lists held versions, and reports one whose blob record is missing', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   const { id } = await put(store, 'bucket', 'key', payload(5000))

@@ -145,7 +145,7 @@ class Machine {
   }
 }
 
-test(`the store does as the model, through ${RUNS} sequences with maintenance and power cuts`, async () => {
+test(`the store matches its model, through ${RUNS} sequences with maintenance and power cuts`, async () => {
   for (const seed of seeds(RUNS)) {
     const machine = await Machine.start(seed)
     const { run } = machine
@@ -160,7 +160,7 @@ test(`the store does as the model, through ${RUNS} sequences with maintenance an
   }
 })
 
-test(`the store over LMDB does what the model does, through ${LMDB_RUNS} sequences with restarts`, async () => {
+test(`the store over LMDB matches its model, through ${LMDB_RUNS} sequences with restarts`, async () => {
   for (const seed of seeds(LMDB_RUNS)) {
     await withFolder(async folder => {
       const clock = new ManualClock()
@@ -210,7 +210,7 @@ class Forgetful {
   }
 }
 
-test('control: a metadata engine that loses one write in twenty commits does not pass for a store', async () => {
+test('control: an engine that loses one write in twenty commits is detected', async () => {
   const outcomes: boolean[] = []
   for (let seed = 1; outcomes.length < 8; seed++) {
     assert.ok(seed < 100, 'nothing was lost')
@@ -235,7 +235,7 @@ test('control: a metadata engine that loses one write in twenty commits does not
   assert.ok(outcomes.filter(noticed => noticed).length >= 6, `noticed: ${outcomes}`)
 })
 
-test('control: a share count that is one off does not pass for whole', async () => {
+test('control: a reference count that is off by one is detected', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'key', payload(10_000))

@@ -92,7 +92,7 @@ async function namesIn(disk: MemoryDisk, place: string): Promise<string[]> {
   return names
 }
 
-test('all blobs move while the store is used, and the old place is empty afterwards', async () => {
+test('all blobs are moved while the store is in use, and the old place is empty afterwards', async () => {
   const ground = await freshGround()
   const before = await start(ground, { to: OLD })
   const kept = await fill(before)
@@ -122,7 +122,7 @@ test('all blobs move while the store is used, and the old place is empty afterwa
   await assertWhole(after)
 })
 
-test('a move that fails at any call to the disk loses nothing and goes on after a restart', async () => {
+test('a move that fails at any disk call loses nothing and resumes after a restart', async () => {
   let calls = 1
   for (let isComplete = false; !isComplete; calls += 3) {
     const ground = await freshGround()
@@ -285,7 +285,7 @@ test('a mover that was suspended while the move was reversed removes no copy', a
   await assertKept(await start(ground, { to: OLD }), kept)
 })
 
-test('a damaged blob keeps the move from being complete until its object is deleted', async () => {
+test('a damaged blob prevents completion of the move until its object is deleted', async () => {
   const ground = await freshGround()
   const before = await start(ground, { to: OLD })
   await makeBucket(before, 'bucket')

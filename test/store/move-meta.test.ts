@@ -94,7 +94,7 @@ test('a pass reports the keys it changed, and a lost write among them is detecte
   }
 })
 
-test('records follow a server that writes; the end needs it stopped, and the folder is no store any more', () =>
+test('records follow a writing server; finishing requires it to stop, and invalidates the folder', () =>
   withFolder(async folder => {
     await fill(folder, 60)
     const meta = await openMemoryMeta()
@@ -152,7 +152,7 @@ test('a move that stops at any commit leaves the folder as the store, or complet
     }
   }))
 
-test('a run that was suspended writes nothing once another one has begun', () =>
+test('a suspended run writes nothing once another one has begun', () =>
   withFolder(async folder => {
     await fill(folder, 30)
     const meta = await openMemoryMeta()

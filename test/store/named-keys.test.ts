@@ -34,7 +34,7 @@ const putUnder = (store: Store, name: string, lock: Lock = UNLOCKED, key = 'key'
   store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [payload(100)], encryption: under(name), lock })
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: P23: a key that wraps a locked version is not disabled, and goes on working`, () =>
+  test(`${name}: P23: a key that wraps a locked version cannot be disabled and keeps working`, () =>
     run(async (store, clock) => {
       await makeBucket(store, 'bucket', 'locked')
       const retention = { mode: 'compliance', until: clock.now() + 1000 } as const
@@ -88,7 +88,7 @@ test('P23: an upload that is to become a locked version keeps its key', async ()
   assert.equal(await faultOf(store.namedKeys.disable('one')), 'KeyInUse')
 })
 
-test('P23: a lock and the end of its key at the same moment: one order or the other', async () => {
+test('P23: a lock and disabling of its key at the same time are serialized', async () => {
   const outcomes = new Set<string>()
   for (let seed = 1; seed <= 60; seed++) {
     const { store } = await freshStore(seed, meta => unhurried(meta, chance(seed)))
@@ -109,7 +109,7 @@ test('P23: a lock and the end of its key at the same moment: one order or the ot
   assert.deepEqual([...outcomes].sort(), ['KeyInUse', 'ok'])
 })
 
-test('P23: a locked version that comes back to the top of its key is not overlooked', async () => {
+test('P23: a locked version that becomes current again is not overlooked', async () => {
   const outcomes = new Set<string>()
   for (let seed = 1; seed <= 100; seed++) {
     const { store } = await freshStore(seed, meta => unhurried(meta, chance(seed)))
@@ -125,7 +125,7 @@ test('P23: a locked version that comes back to the top of its key is not overloo
   assert.ok(outcomes.has('ok'))
 })
 
-test('P23: a key disabled and enabled at the same moment is one or the other, and no lock slips in', async () => {
+test('P23: disabling and enabling a key concurrently are serialized, and no lock is overlooked', async () => {
   const outcomes = new Set<string>()
   for (let seed = 1; seed <= 100; seed++) {
     const { store } = await freshStore(seed, meta => unhurried(meta, chance(seed)))
@@ -146,7 +146,7 @@ test('P23: a key disabled and enabled at the same moment is one or the other, an
   assert.ok(outcomes.has('ok ok'))
 })
 
-test('P23: a look at the versions that fails leaves the key as it was', async () => {
+test('P23: a failed scan of the versions leaves the key unchanged', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   const meta = store.context.meta as { scan: Meta['scan'] }

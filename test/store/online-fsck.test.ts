@@ -42,7 +42,7 @@ async function onParts(name: 'memory' | 'lmdb', use: (parts: ServerParts, folder
 }
 
 for (const engine of ['memory', 'lmdb'] as const) {
-  test(`${engine}: a store that is whole has no findings, and a broken one those of fsck`, () =>
+  test(`${engine}: an intact store has no findings, and a damaged one has those of fsck`, () =>
     onParts(engine, async parts => {
       const { store } = parts
       await fill(store)
@@ -83,7 +83,7 @@ test('counting in small ranges finds the same as counting all at once', () =>
     }
   }))
 
-test('a file that is gone is found and names its object', () =>
+test('a missing file is found, with the object it affects', () =>
   onParts('lmdb', async (parts, folder) => {
     await fill(parts.store)
     const solos: string[] = []
@@ -139,7 +139,7 @@ test('nothing is freed between the snapshot and the end of the records, and a st
     assert.deepEqual((await check(parts)).problems, [])
   }))
 
-test('other work has its turn while a check goes on', () =>
+test('other work proceeds during a check', () =>
   onParts('lmdb', async parts => {
     await makeBucket(parts.store, 'bucket')
     await Promise.all(Array.from({ length: 3000 }, (_, i) => put(parts.store, 'bucket', `key-${i}`, 'x')))

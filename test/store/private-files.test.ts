@@ -15,7 +15,7 @@ function open(folder: string): string[] {
   })
 }
 
-test('every file in a data folder is readable by its owner alone, also in a folder that everybody may look into', () =>
+test('every file is readable by its owner alone, even in a world-readable data folder', () =>
   withFolder(async folder => {
     chmodSync(folder, 0o755)
     const parts = await openFolder({ folder })
@@ -36,7 +36,7 @@ test('every file in a data folder is readable by its owner alone, also in a fold
     assert.deepEqual(open(folder), [])
   }))
 
-test('metadata that an earlier version made readable to others are so no longer after a start', () =>
+test('metadata files that an earlier version made readable to others are restricted at start', () =>
   withFolder(async folder => {
     const before = await openFolder({ folder })
     await makeBucket(before.store, 'bucket')

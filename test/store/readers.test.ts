@@ -46,7 +46,7 @@ async function multipart(store: Store, bodies: readonly Buffer[]): Promise<void>
 
 for (const { name, run } of ENGINES) {
   for (const size of [2000, 50_000, 3 * 2 ** 20]) {
-    test(`${name}: a GET of ${size} bytes goes on to its end through delete, overwrite, reclaim and compaction`, () =>
+    test(`${name}: a GET of ${size} bytes completes despite delete, overwrite, reclaim and compaction`, () =>
       run(async store => {
         await makeBucket(store, 'bucket')
         const bytes = payload(size)
@@ -69,7 +69,7 @@ for (const { name, run } of ENGINES) {
   }
 }
 
-test('a GET of many parts goes on while its object, its content and its blobs lose their names', async () => {
+test('a GET of many parts completes while its object, content and blobs are removed', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const bodies = [payload(PART_BYTES_MIN, 1), payload(PART_BYTES_MIN, 2), payload(100, 3)]
@@ -85,7 +85,7 @@ test('a GET of many parts goes on while its object, its content and its blobs lo
   assert.equal((await fsck(store.context)).blobs, 0)
 })
 
-test('packed bytes that move under a reader are read where they were and where they are', async () => {
+test('packed bytes that are moved during a read are found at their old and new location', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const bytes = payload(60_000)
@@ -103,7 +103,7 @@ test('packed bytes that move under a reader are read where they were and where t
   await assertWhole(store)
 })
 
-test('a reader that gives up lets its bytes be freed', async () => {
+test('bytes are freed once their reader is cancelled', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'key', payload(200_000))
@@ -119,7 +119,7 @@ test('a reader that gives up lets its bytes be freed', async () => {
   assert.equal((await fsck(store.context)).blobs, 0)
 })
 
-test('a read that is given up before its first byte gives its ticket back', async () => {
+test('a read cancelled before its first byte releases its pin', async () => {
   const { store } = await freshStore()
   const { readers } = store.context
   await makeBucket(store, 'bucket')
@@ -141,7 +141,7 @@ test('a read that is given up before its first byte gives its ticket back', asyn
   await assertWhole(store)
 })
 
-test('a read that is refused for its range, or fails, gives its ticket back', async () => {
+test('a read that fails or has an invalid range releases its pin', async () => {
   const { store } = await freshStore()
   const { readers, meta } = store.context
   await makeBucket(store, 'bucket')

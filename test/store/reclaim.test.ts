@@ -24,7 +24,7 @@ async function litter(store: Store): Promise<readonly Entry[]> {
   return blobs
 }
 
-test('garbage that cannot be freed is noted and stays, and the rest does not wait for it', async () => {
+test('garbage that cannot be freed is reported and kept, without delaying the rest', async () => {
   for (const bad of [0, 4, COUNT - 1]) {
     const { store } = await freshStore()
     const blob = (await litter(store))[bad]!
@@ -60,7 +60,7 @@ function damaging(meta: Meta, bad: () => Buffer | undefined): Meta {
   }
 }
 
-test('a damaged record of garbage does not hold up the others', async () => {
+test('a damaged garbage record does not delay the others', async () => {
   for (const which of [0, 4, COUNT - 1]) {
     let bad: Buffer | undefined
     const { store } = await freshStore(1, meta => damaging(meta, () => bad))
@@ -82,7 +82,7 @@ test('a damaged record of garbage does not hold up the others', async () => {
   }
 })
 
-test('bytes with fewer shares than holders are not freed', async () => {
+test('bytes with fewer counted references than holders are not freed', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const from = { bucket: 'bucket', key: 'source' }

@@ -128,7 +128,7 @@ for (const size of [50_000, 3 * 2 ** 20]) {
   })
 }
 
-test('the volume that a process appends to is left alone while it lives, and compacted when it is dead', async () => {
+test('a volume is compacted only once the process that appends to it has exited', async () => {
   const { worker, upkeeper, bury } = await pair()
   await put(worker, 'bucket', 'dead', payload(50_000, 1))
   await put(worker, 'bucket', 'alive', payload(50_000, 2))
@@ -148,7 +148,7 @@ test('the volume that a process appends to is left alone while it lives, and com
   await assertWhole(upkeeper)
 })
 
-test('unnamed bytes of a process are swept once it is dead, and not before', async () => {
+test('unnamed bytes of a process are swept only after it has exited', async () => {
   const { worker, upkeeper, bury } = await pair()
   const { context } = worker
   context.drafts.enter()

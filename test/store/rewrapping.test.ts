@@ -109,7 +109,7 @@ test('P23: contents under a disabled key are not rewrapped, and are counted', as
   assert.deepEqual(await round(store), { looked: 7, rewrapped: 1, left: 0, steps: 1 })
 })
 
-test('a round goes on step by step, and one that was broken off is done again without harm', async () => {
+test('a round runs step by step, and an interrupted one can be repeated safely', async () => {
   let commits = Number.POSITIVE_INFINITY
   const failing = (meta: Meta): Meta =>
     new Proxy(meta, {

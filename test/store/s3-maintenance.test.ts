@@ -65,7 +65,7 @@ test('many tiny volumes are merged into one, and few are left alone', () =>
     assert.equal(await volumes(store), 1, 'a merged volume is not merged again by itself')
   }))
 
-test('merging leaves out what is dead', () =>
+test('merging skips dead blobs', () =>
   withS3Store(async (store, { direct }) => {
     await fill(store, 0, 40)
     for (let n = 0; n < 20; n++) await remove(store, 'bucket', `key-${n}`)
@@ -92,7 +92,7 @@ test('a merge that the store below interrupts loses nothing and is repeated', ()
     await assertThere(store, 0, 20)
   }))
 
-test('the sweep frees solo objects without a record, and uploads that nobody finishes', () =>
+test('the sweep frees solo objects without a record, and abandoned uploads', () =>
   withS3Store(async (store, { direct, keys }) => {
     await put(store, 'bucket', 'long', payload(2 * 2 ** 20))
     const kept = await keys()

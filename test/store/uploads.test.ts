@@ -28,7 +28,7 @@ async function begin(store: Store, key = 'key'): Promise<{ bucket: string; key: 
 }
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: R16, R35, R81: parts become an object, in one piece, and the upload is gone`, () =>
+  test(`${name}: R16, R35, R81: parts become one object, and the upload is gone`, () =>
     run(async store => {
       await makeBucket(store, 'bucket')
       const upload = await begin(store)
@@ -60,7 +60,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('R76, R77, R78, R81: a list that does not fit is refused, and the upload goes on', async () => {
+test('R76, R77, R78, R81: an invalid part list is refused, and the upload stays open', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const upload = await begin(store)
@@ -78,7 +78,7 @@ test('R76, R77, R78, R81: a list that does not fit is refused, and the upload go
   assert.equal((await complete(two)).size, 5000)
 })
 
-test('R29, R74: an upload is known under its own key only, and by no other name', async () => {
+test('R29, R74: an upload exists under its own key and id only', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const upload = await begin(store)
@@ -179,7 +179,7 @@ test('R34: a copied part that a newer one overtakes is not acknowledged, and lea
   )
 })
 
-test('R37, P28: an upload shows nothing of itself until it is complete', async () => {
+test('R37, P28: an upload is invisible until it is complete', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
   const held = await put(store, 'bucket', 'key', 'held')
@@ -210,7 +210,7 @@ test('R29: parts are listed by number, a page at a time', async () => {
   assert.deepEqual(await numbers(9999, 2), [])
 })
 
-test('UploadPartCopy: a range lies within its source, whatever became of that meanwhile', async () => {
+test('UploadPartCopy: a range must be within its source, even if the source was replaced meanwhile', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const bytes = payload(10_000)

@@ -43,7 +43,7 @@ async function inRecords(folder: string, use: (meta: MetaEngine) => Promise<void
 const count = ({ store, snapshot }: ServerParts): Promise<void> =>
   runUntilIdle(new UsageCounter(store.context, snapshot))
 
-test('after kill -9 counters equal a recount, and those of the dead are folded', () =>
+test('after kill -9 counters equal a recount, and those of dead processes are folded', () =>
   withFolder(async folder => {
     await inFolder(folder, ({ store }) => makeBuckets(store))
     for (let life = 1; life <= 2; life++) {
@@ -130,7 +130,7 @@ test('usage changed by an older program version is counted again', () =>
     })
   }))
 
-test('fsck names a bucket whose usage is wrong, and a recount mends it', () =>
+test('fsck names a bucket whose usage is wrong, and a recount corrects it', () =>
   withFolder(async folder => {
     await inFolder(folder, async parts => {
       const { store } = parts

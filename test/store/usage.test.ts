@@ -105,7 +105,7 @@ test('usage counts objects, versions, markers, bytes of both, open uploads and t
   assert.deepEqual(await usage(store, 'box'), { ...two, versions: 3, bytes: 51, versionBytes: 57 })
 })
 
-test('R100: with the answer to an abort its bytes no longer count, also when a part comes in between', async () => {
+test('R100: once an abort is acknowledged its bytes no longer count, even with a concurrent part', async () => {
   const { store, meta } = await freshStore()
   await makeBucket(store, 'box')
   const create = async () => {
@@ -195,7 +195,7 @@ test('a full disk counts nothing; after an unknown outcome the counter record is
   assert.equal((await usage(store, 'box')).objects, 5)
 })
 
-test('sums beyond what a number holds are exact again when they come down', () => {
+test('sums beyond the safe integer range are exact again once they shrink', () => {
   const counters = zeroCounters()
   const copy = { ...noUsage(), objects: 1, bytes: 48_828_125 * 2 ** 20 + 1 }
   for (let i = 0; i < 1000; i++) addDelta(counters, copy, 1)
@@ -208,7 +208,7 @@ test('sums beyond what a number holds are exact again when they come down', () =
   assert.equal(usageIn(counters).objects, -1)
 })
 
-test('a process that remembers few buckets goes on in the counters that it had', async () => {
+test('a process that caches few buckets continues its existing counters', async () => {
   const { store, meta } = await freshStore()
   const counters = new UsageCounters({ incarnation: 0, writer: store.context.ids.writer, bucketsMax: 2 })
   const few = Store.prototype.forRequest.call(

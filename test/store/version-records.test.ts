@@ -33,7 +33,7 @@ async function fill(store: Store): Promise<void> {
 }
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: versions in records of the first format are listed, read and lifted by the next change`, () =>
+  test(`${name}: versions in the first record format are listed, read, and upgraded by the next change`, () =>
     run(async store => {
       await fill(store)
       const before = await listed(store)
@@ -96,7 +96,7 @@ async function isFoundByUpkeep({ store }: ServerParts): Promise<void> {
   assert.ok((await fsck(store.context)).problems.some(problem => problem.includes('does not match its checksum')))
 }
 
-test('a bit that turned in a content is found by whoever reads it; listings do not read it', () =>
+test('a flipped bit in a content is found by reads; listings do not read it', () =>
   afterTurning(
     async () => payload(2000, 1).subarray(1000, 1020),
     async parts => {
@@ -112,7 +112,7 @@ test('a bit that turned in a content is found by whoever reads it; listings do n
     },
   ))
 
-test('a bit that turned in what listings show is found by every listing that comes across it, and by maintenance', () =>
+test('a flipped bit in listed fields is found by every listing that reads it, and by maintenance', () =>
   afterTurning(
     async store => Buffer.from((await store.objects.open({ bucket, key: 'c/d' })).version.etag),
     async parts => {

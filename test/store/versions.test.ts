@@ -9,7 +9,7 @@ const INLINE = 4096
 const SIZES = [0, 1, INLINE, INLINE + 1, 65_536, 65_537, 200_000] as const
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: R13, R16, R17: an object of any size comes back as it was, also in parts`, () =>
+  test(`${name}: R13, R16, R17: an object of any size is read back unchanged, also in ranges`, () =>
     run(async (store, clock) => {
       await makeBucket(store, 'bucket')
       for (const size of SIZES) {
@@ -34,7 +34,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('R18: off: the sole version is called null and replaced', async () => {
+test('R18: off: the only version has the id null and is replaced', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   assert.equal((await put(store, 'bucket', 'key', 'one')).id, 'null')
@@ -44,7 +44,7 @@ test('R18: off: the sole version is called null and replaced', async () => {
   assert.equal(await faultOf(store.objects.head({ ...at, versionId: 'f'.repeat(32) })), 'NoSuchVersion')
 })
 
-test('R118: off: a name that is no version is malformed, or names nothing', async () => {
+test('R118: off: another version id is malformed or does not exist', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'key', 'one')
@@ -57,7 +57,7 @@ test('R118: off: a name that is no version is malformed, or names nothing', asyn
   assert.deepEqual(await remove(store, 'bucket', 'key'), { marker: undefined, removed: undefined })
 })
 
-test('R18: on: every put is a new version, and each is read by its name', async () => {
+test('R18: on: every put creates a version, which is readable by its id', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const ids: string[] = []
@@ -72,7 +72,7 @@ test('R18: on: every put is a new version, and each is read by its name', async 
   assert.equal((await bytesOf(store, at)).toString(), 'three')
 })
 
-test('on: a marker hides the key, and its removal brings it back', async () => {
+test('on: a delete marker hides the key until it is removed', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const { id } = await put(store, 'bucket', 'key', 'bytes')
@@ -86,7 +86,7 @@ test('on: a marker hides the key, and its removal brings it back', async () => {
   assert.equal((await store.objects.head(at)).id, id)
 })
 
-test('on: when the newest version goes the one before it is current again', async () => {
+test('on: when the newest version is removed, the one before it becomes current', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const [one, two] = [await put(store, 'bucket', 'key', 'one'), await put(store, 'bucket', 'key', 'two')]
@@ -102,7 +102,7 @@ test('on: when the newest version goes the one before it is current again', asyn
   assert.deepEqual((await store.listing.versions({ bucket: 'bucket', limit: 10 })).items, [])
 })
 
-test('R18: suspended: the null version is replaced wherever it stands, the named ones stay', async () => {
+test('R18: suspended: the null version is replaced at any position, other versions stay', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'key', 'from before')
@@ -130,7 +130,7 @@ test('R18: suspended: the null version is replaced wherever it stands, the named
   assert.equal((await store.objects.head(at)).id, id)
 })
 
-test('R92, R93, R94: conditions look at the current object in the commit', async () => {
+test('R92, R93, R94: conditions are checked against the current object in the commit', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'on')
   const attempt = (ifMatch?: string[], ifNoneMatch?: string[]) =>
@@ -177,7 +177,7 @@ test('R21, R101: tags and grants change without a new version, time or tag', asy
   assert.deepEqual([attributes.tags, attributes.grants.length], [[['a', 'b']], 1])
 })
 
-test('R6: keys that cannot be are refused everywhere, and the odd ones that can be work', async () => {
+test('R6: invalid keys are refused everywhere, and unusual valid ones work', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const bad = {
@@ -198,7 +198,7 @@ test('R6: keys that cannot be are refused everywhere, and the odd ones that can 
   }
 })
 
-test('an older version is removed also when another request undeletes the key between two reads of it', async () => {
+test('an older version is removed even if another request undeletes the key between two reads', async () => {
   let meanwhile: (() => Promise<unknown>) | undefined
   const { store } = await freshStore(1, meta => ({
     async get(key) {

@@ -56,7 +56,7 @@ test('a new owner waits until the last worker of the previous owner has ended', 
   })
 })
 
-test('a worker that does not end keeps the folder from being taken', async () => {
+test('a worker that does not exit prevents a takeover of the folder', async () => {
   await withFolder(async folder => {
     const meta = await openMemoryMeta()
     const before = await takeOwnership(folder, meta, realDisk, systemRandom)
@@ -69,7 +69,7 @@ test('a worker that does not end keeps the folder from being taken', async () =>
   })
 })
 
-test('a worker commits while its fence stands, and nothing that it began takes effect afterwards', async () => {
+test('a worker commits only while its fence exists; pending commits have no effect afterwards', async () => {
   const meta = await openMemoryMeta()
   const engine = { meta, clock: new ManualClock(), random: systemRandom }
   const [one, two, server] = [writer(), writer(), writer()]
@@ -88,7 +88,7 @@ test('a worker commits while its fence stands, and nothing that it began takes e
   assert.equal((await meta.get(key('x', 'thing')))!.value.toString(), 'second')
 })
 
-test('owner and worker of one folder see each other’s writes, and give ids that tell them apart', async () => {
+test('owner and worker of one folder see each other’s writes and assign distinct ids', async () => {
   await withFolder(async folder => {
     const owner = await openFolder({ folder, durability: 'os' })
     const name = writer()

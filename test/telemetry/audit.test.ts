@@ -55,7 +55,7 @@ const shown = ({ action, resource, decision, code }: Line): string => `${action}
 
 for (const { lines, options } of [audited()]) {
   inBoth(
-    'R9: changes and refusals are told before their answers, reads are not',
+    'R9: changes and refusals are audited before the response, reads are not',
     async client => {
       lines.length = 0
       const bucket = await makeBucket(client)
@@ -111,7 +111,7 @@ async function heldKeys(client: Client, bucket: string): Promise<{ readonly key:
 
 for (const { lines, options } of [audited()]) {
   inBoth(
-    'P31: a statement or a lock that refuses is named, also within a batch',
+    'P31: a refusing statement or lock is named, also within a batch',
     async client => {
       const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
       const [a, b] = await heldKeys(client, bucket)
@@ -138,7 +138,7 @@ for (const { lines, options } of [audited()]) {
 
 for (const { lines, options } of [audited(2)]) {
   inBoth(
-    'where not all fits into a line, refusals come first and the rest is counted',
+    'where not all findings fit a line, refusals come first and the rest is counted',
     async client => {
       const bucket = await makeBucket(client)
       const deny = { Effect: 'Deny', Principal: '*', Action: 'svc:DeleteObject' }
@@ -216,7 +216,7 @@ test('the audit log names the person who signed in with OpenID Connect, also whe
   )
 })
 
-test('a file that was moved away is opened anew, for the owner alone', () =>
+test('a rotated audit file is reopened, readable by its owner alone', () =>
   withFolder(async folder => {
     const path = join(folder, 'audit')
     const file = new AuditFile(path)
@@ -231,7 +231,7 @@ test('a file that was moved away is opened anew, for the owner alone', () =>
     assert.equal(statSync(path).mode & 0o777, 0o600)
   }))
 
-test('every worker and the console write whole lines to one file, and open it anew on SIGHUP', () =>
+test('every worker and the console write whole lines to one file, and reopen it on SIGHUP', () =>
   withFolder(async folder => {
     const path = join(folder, 'audit')
     const linesOf = (file: string): Line[] =>

@@ -43,7 +43,7 @@ const rules = alerts
     }
   })
 
-test('every alert has a name, a severity, a text, and an expression over measures that exist', () => {
+test('every alert has a name, a severity, a text, and an expression over existing metrics', () => {
   assert.equal(rules.length, alerts.match(/- alert:/g)!.length)
   assert.equal(new Set(rules.map(({ name }) => name)).size, rules.length)
   for (const { name, expr, severity, isExplained } of rules) {
@@ -54,7 +54,7 @@ test('every alert has a name, a severity, a text, and an expression over measure
   }
 })
 
-test('every query names measures that exist, and rates are of what only grows', () => {
+test('every query uses existing metrics, and rates are taken of counters only', () => {
   assert(expressions.length > 15)
   for (const expr of [...expressions, ...rules.map(rule => rule.expr)]) {
     if (expr.startsWith('up{')) continue
@@ -71,7 +71,7 @@ test('every query names measures that exist, and rates are of what only grows', 
   }
 })
 
-test('panels have names and places of their own', () => {
+test('panels have distinct titles and positions', () => {
   const { panels } = dashboard
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
   assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length)

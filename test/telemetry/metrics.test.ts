@@ -69,7 +69,7 @@ for (const measures of [fresh()]) {
 
 for (const measures of [fresh()]) {
   inBoth(
-    'a request under way is in flight, and nothing that a client invents becomes a label',
+    'a running request counts as in flight, and client input never becomes a label',
     async client => {
       const bucket = await makeBucket(client)
       let isSeen = false

@@ -84,7 +84,7 @@ const attribute = ({ attributes }: Span, name: string): string | undefined => {
   return value?.stringValue ?? value?.intValue
 }
 
-test('a span for every request, part of the trace that its client names', () =>
+test('every request has a span in the trace that its client names', () =>
   withCollector(collector =>
     withTraces(collector.url, async ({ s3, svc, counts, settled }) => {
       const bucket = await makeBucket(s3)
@@ -148,7 +148,7 @@ test('sampling: the client decides for its trace, a share of the others is kept'
     assert.equal(await sent({ byParent: false, ratio: 1 }, '00'), 2)
   }))
 
-test('a collector that refuses costs spans, not requests; the failure is logged once', () =>
+test('a failing collector loses spans, not requests, and is logged once', () =>
   withCollector(async collector => {
     collector.status = 503
     await withTraces(collector.url, async ({ s3, told, counts, settled }) => {
@@ -162,7 +162,7 @@ test('a collector that refuses costs spans, not requests; the failure is logged 
     })
   }))
 
-test('a collector that never answers keeps nobody waiting, and the queue has an end', () =>
+test('a hanging collector delays no request, and the queue is bounded', () =>
   withCollector(async collector => {
     collector.status = 0
     await withTraces(collector.url, async ({ s3, tracer, counts }) => {
@@ -189,7 +189,7 @@ test('a collector that never answers keeps nobody waiting, and the queue has an 
     })
   }))
 
-test('the variables of OpenTelemetry decide, and what makes no sense ends the start', () => {
+test('OpenTelemetry variables apply, and invalid ones fail the start', () => {
   const read = (env: NodeJS.ProcessEnv) => readConfig([], env)?.tracing
   assert.equal(read({}), undefined)
   const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318/'

@@ -31,7 +31,7 @@ async function logsIn(folder: string): Promise<string[][]> {
   }
 }
 
-test('every request of a server that was told to stop is in its access logs', () =>
+test('every request of a stopping server is in its access logs', () =>
   withFolder(async folder => {
     await withProgram(folder, async program => {
       const client = program.client()

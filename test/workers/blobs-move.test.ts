@@ -34,7 +34,7 @@ class Written {
 const volumesIn = (place: string): string[] =>
   existsSync(join(place, 'volumes')) ? readdirSync(join(place, 'volumes')) : []
 
-test('blobs move while workers serve, through a kill of the server, and the new place is enough afterwards', () =>
+test('blobs are moved while workers serve, despite a kill, and the new place suffices afterwards', () =>
   withFolder(async folder => {
     const [data, old, fresh] = [join(folder, 'data'), join(folder, 'old'), join(folder, 'new')]
     const places = ['--blobs', fresh, '--blobs-from', old]

@@ -25,7 +25,7 @@ async function put(program: Program): Promise<void> {
 
 const flags = ['--console', '127.0.0.1:0', '--metrics-public']
 
-test('workers are added up, and totals never go back when one is killed', () =>
+test('metrics of workers are summed, and totals never decrease when one is killed', () =>
   withFolder(folder =>
     withProgram(
       folder,

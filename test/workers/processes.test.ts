@@ -42,7 +42,7 @@ const isRefused = (port: number): Promise<boolean> =>
     socket.once('connect', () => socket.destroy())
   })
 
-test('port 0: all workers share the port that one ready line tells', () =>
+test('port 0: all workers share the port in the ready line', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
       assert.match(program.out, /^holdfast ready http:\/\/127\.0\.0\.1:\d+ console off\n$/)
@@ -82,7 +82,7 @@ test('promise (c): a write that one worker acknowledged is read and listed by ev
     }),
   ))
 
-test('of two workers that write one key at once, the versions of both are there in one order', () =>
+test('versions of one key written by two workers at once are all kept, in one order', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
       const clients = Array.from({ length: CONNECTIONS }, () => program.client())
@@ -100,7 +100,7 @@ test('of two workers that write one key at once, the versions of both are there 
     }),
   ))
 
-test('kill -9 of a worker under load: replaced, nothing acknowledged lost, the others go on, its files are swept', () =>
+test('kill -9 of a worker under load loses nothing acknowledged, and it is replaced', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
       const acknowledged = new Map<string, Buffer>()
@@ -151,7 +151,7 @@ for (const [name, target] of [
   ['the supervisor', 1],
   ['the whole group', -1],
 ] as const) {
-  test(`a signal to ${name}: requests in flight finish, nobody new is let in, and it ends with 0`, () =>
+  test(`a signal to ${name}: running requests finish, new ones are refused, and it exits with 0`, () =>
     withFolder(folder =>
       withProgram(folder, async program => {
         const ended = once(program.child, 'exit')
@@ -178,7 +178,7 @@ for (const [name, target] of [
     ))
 }
 
-test('workers end when their supervisor is killed, and the next start finds all that was acknowledged', () =>
+test('workers exit when their supervisor is killed, and the next start has all acknowledged data', () =>
   withFolder(async folder => {
     const first = await Program.start(folder)
     assert.equal((await put(first.client(), 'key', 'still there')).status, 200)
@@ -195,7 +195,7 @@ test('workers end when their supervisor is killed, and the next start finds all 
     })
   }))
 
-test('workers that end as soon as they start end the server, with a line that says so', () =>
+test('workers that exit as soon as they start stop the server, with an explanation', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
       const ended = once(program.child, 'close')
@@ -228,7 +228,7 @@ test('workers killed again and again soon after their start do not end the serve
     }),
   ))
 
-test('a port that is taken ends the start with one line, and leaves nobody behind', () =>
+test('an occupied port fails the start with one line, and leaves no process behind', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
       await withFolder(async other => {
@@ -274,7 +274,7 @@ function certificateAt(port: number): Promise<string> {
   })
 }
 
-test('SIGHUP renews the certificate in every worker, a pair that does not fit changes nothing', () =>
+test('SIGHUP reloads the certificate in every worker, and a mismatched pair is ignored', () =>
   withFolder(async folder => {
     const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const write = (pair: typeof FIRST): void => {

@@ -7,7 +7,7 @@ import { SHARES_LISTEN_SOCKET } from '../../src/lib/runtime.ts'
 import { withFolder } from '../store/fixture.ts'
 import { BUCKET, clientOf, isAlive, Program, ROOT, until, withProgram } from './program.ts'
 
-test('a worker that stood still when its supervisor was killed keeps others out until it has ended', () =>
+test('a stopped worker of a killed supervisor blocks the folder until it has exited', () =>
   withFolder(async folder => {
     const first = await Program.start(folder)
     const path = '/key'
@@ -63,7 +63,7 @@ test('a worker that hangs is reported, ended and replaced by its supervisor', ()
     ),
   ))
 
-test('a stopped worker does not keep new connections waiting, long before it counts as silent', () =>
+test('new connections do not wait for a stopped worker, even before it counts as silent', () =>
   withFolder(folder =>
     withProgram(
       folder,
@@ -93,7 +93,7 @@ test('a stopped worker does not keep new connections waiting, long before it cou
     ),
   ))
 
-test('stopping a server does not wait for a worker that stands still', () =>
+test('stopping a server does not wait for a stopped worker', () =>
   withFolder(async folder => {
     const program = await Program.start(folder, '--worker-timeout', '5')
     const [stopped] = program.workers()

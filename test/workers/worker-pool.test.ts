@@ -169,7 +169,7 @@ async function collected({ context }: Store): Promise<Buffer[]> {
   return out
 }
 
-test('a key that is disabled here is refused by the workers from then on, and good again when it is enabled', () =>
+test('a key disabled in the supervisor is refused by all workers until it is enabled', () =>
   supervised(async ({ store, client }) => {
     const headers = [
       [':server-side-encryption', 'aws:kms'],
@@ -217,7 +217,7 @@ test('unnamed bytes of a killed worker are swept, and its volumes can be compact
 const figureOf = async (crew: WorkerPool, name: string): Promise<number | undefined> =>
   (await crew.samples()).find(([family]) => family === name)?.[2]
 
-test('a worker that stands still is ended and replaced, and nothing waits for it any longer', () =>
+test('a stopped worker is killed and replaced, and nothing waits for it', () =>
   supervised(async ({ store, crew, client, port, pid, logger, log }) => {
     assert.equal(await put(client, 'gone', payload(SOLO_BYTES)), 200)
     assert.equal(await put(client, 'kept', Buffer.from('kept')), 200)
@@ -269,7 +269,7 @@ test('a worker that is killed while others are still starting is replaced, too',
   )
 })
 
-test('a worker for which the system has no room is started as soon as it has', () =>
+test('a worker that cannot be started for lack of resources is started once there are some', () =>
   supervised(async ({ crew, client, port, kill }) => {
     assert.equal(await put(client, 'kept', Buffer.from('kept')), 200)
     const { fork } = cluster
@@ -287,7 +287,7 @@ test('a worker for which the system has no room is started as soon as it has', (
     assert.equal((await get(clientOf(port), '/kept')).toString(), 'kept')
   }))
 
-test('a worker learns at once which records are known to be lost, and so does one that starts later', () =>
+test('workers learn of lost records immediately, also those that start later', () =>
   supervised(async ({ crew, data, client, kill }) => {
     const code = async (): Promise<string> =>
       (await client.send({ method: 'GET', bucket: BUCKET, path: '/lost', as: ROOT })).code()

@@ -17,7 +17,7 @@ const entry = (key: string, versionId: string, marker: boolean, modifiedAt: numb
   ...{ size: 0, etag: '' },
 })
 
-test('the order of a listing counts; where markers are listed apart, times put them back', () => {
+test('versions keep the order of the listing; markers listed separately are ordered by time', () => {
   const mixed = [entry('a', '3', false, 1, true), entry('a', '2', true, 9), entry('a', '1', false, 5)]
   assert.deepEqual(inOrder(mixed), mixed)
   const apart = [
@@ -37,7 +37,7 @@ test('the order of a listing counts; where markers are listed apart, times put t
   assert.deepEqual(inOrder(deleted), deleted, 'what begins with the latest is in order')
 })
 
-test('a server that does not know a question will not know it later; one that is busy may', () => {
+test('an unsupported request is not retried, one to a busy server is', () => {
   const isTransientOf = (status: number): boolean => refusalOf(status, Buffer.alloc(0)).isTransient
   assert.deepEqual([500, 501, 502, 503, 429, 404, 403].map(isTransientOf), [
     true,
@@ -111,7 +111,7 @@ test('a state survives a line that was cut off, and belongs to one import', () =
   }
 })
 
-test('the owner becomes the new one, groups stay, strangers are left out, private lists say nothing', () => {
+test('grants: the owner is replaced, groups stay, unknown accounts are dropped, private ACLs omitted', () => {
   const grant = (grantee: string, permission: string): string =>
     `<Grant><Grantee>${grantee}</Grantee><Permission>${permission}</Permission></Grant>`
   const listOf = (...grants: readonly string[]) =>

@@ -14,7 +14,7 @@ const knowing = (change: Partial<RememberedTransfers> = {}): RememberedTransfers
   ...change,
 })
 
-test('likeness: kind, then size, then entity tag', () => {
+test('similarity: kind, then size, then ETag', () => {
   assert.equal(similarityOf(MARKER, MARKER, undefined), 'same')
   assert.equal(similarityOf(MARKER, version('a'), undefined), 'different')
   assert.equal(similarityOf(version('a'), version('a', 2), undefined), 'different')
@@ -28,7 +28,7 @@ const anyVersion = fc.oneof(
   fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom(1, 2)).map(([etag, size]) => version(etag, size)),
 )
 
-test('wherever an import was cut off, what follows is missing and nothing else', () =>
+test('an interrupted import misses only the versions after the interruption', () =>
   fc.assert(
     fc.asyncProperty(fc.array(anyVersion), fc.nat(), async (source, cut) => {
       const done = cut % (source.length + 1)
@@ -37,7 +37,7 @@ test('wherever an import was cut off, what follows is missing and nothing else',
     }),
   ))
 
-test('something else in the place of a version is never written over; newer work on top is left alone', async () => {
+test('a different version at the target is never overwritten, and newer versions are kept', async () => {
   const source = [version('a'), version('b')]
   assert.equal((await planTransfer(source, [version('x', 9)], knowing())).differs, true)
   assert.equal((await planTransfer(source, [version('x')], knowing())).differs, true)
@@ -45,7 +45,7 @@ test('something else in the place of a version is never written over; newer work
   assert.deepEqual([ahead.missing, ahead.differs], [[], false])
 })
 
-test('equal bytes under another entity tag are the version; a version left out is not waited for', async () => {
+test('equal bytes under another ETag are the same version; skipped versions block nothing', async () => {
   const source = [version('a'), version('b'), version('c')]
   const same = await planTransfer(source, [version('x')], knowing({ sameBytes: async () => true }))
   assert.deepEqual([same.missing, same.differs], [source.slice(1), false])

@@ -47,7 +47,7 @@ const versionOf = ({ storageClass, key: _, ...object }: AnyObject): Version => (
   ...object,
 })
 
-test('A80: rows made of bytes are those made of texts, whatever stands in them, and so are their keys', () => {
+test('A80: rows written as bytes equal rows written as text, whatever they contain', () => {
   fc.assert(
     fc.property(
       fc.array(anyObject, { maxLength: 30 }),
@@ -84,7 +84,7 @@ test('A80: rows made of bytes are those made of texts, whatever stands in them, 
   )
 })
 
-test('a page of the longest keys has room, and leaves none of it to the next', () => {
+test('a page of the longest keys fits the buffer, and nothing of it leaks into the next page', () => {
   for (const unit of ['k', 'é', '<']) {
     const rows = new ObjectRows(undefined, noOwnerRows)
     const shown = new ShownRecord()

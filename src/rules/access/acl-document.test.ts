@@ -65,7 +65,7 @@ test('R30 R31 G10: owner, grantees of every kind and every permission are read i
   }
 })
 
-test('G10: names in a document that mean nobody', () => {
+test('G10: unknown grantees in a document are refused', () => {
   const nobody: GranteeDirectory = { isCanonicalId: () => false, canonicalIdsOf: () => [] }
   const rows: [XmlNode, object][] = [
     [user, { reason: 'Invalid id', ArgumentName: 'CanonicalUser/ID', ArgumentValue: O }],

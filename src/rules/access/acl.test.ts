@@ -57,7 +57,7 @@ test('G9: canned ACLs, as a table', () => {
   assert.equal(EXEC_CANONICAL_ID, '925cfbbe5569c999bdc8f0c0c8d98908be45fd7c6330058c6a64d15a4de3873d')
 })
 
-test('R32 D13: a canned name that the operation does not take is refused with its value', () => {
+test('R32 D13: a canned ACL that the operation does not accept is refused with its value', () => {
   assert.equal(readCanned('public-read', OBJECT_CANNED), 'public-read')
   const withExec = [...OBJECT_CANNED, 'exec-read'] as const
   assert.equal(readCanned('svc-exec-read', withExec), 'exec-read')
@@ -70,7 +70,7 @@ test('R32 D13: a canned name that the operation does not take is refused with it
   faultOf(() => readCanned('exec-read', withExec), 'InvalidArgument')
 })
 
-test('G7: which permission gives which action', () => {
+test('G7: each permission grants its actions', () => {
   const given = new Map<string, Action[]>()
   for (const action of ACTIONS.keys()) {
     const found = permissionFor(action)
@@ -106,7 +106,7 @@ test('G6: the owner of a new object follows the bucket’s mode', () => {
   assert.equal(own('BucketOwnerEnforced'), B)
 })
 
-test('G6 G10: under BucketOwnerEnforced lists neither count nor change', () => {
+test('G6 G10: under BucketOwnerEnforced ACLs have no effect and cannot be changed', () => {
   const listed = { ownerCanonicalId: O, grants: expandCanned('public-read', { owner: O, bucketOwner: B }) }
   assert.deepEqual(effectiveAcl(listed, 'ObjectWriter', B), listed)
   const own: Grant = { grantee: B, group: false, permission: 'FULL_CONTROL' }
@@ -123,7 +123,7 @@ test('G6 G10: under BucketOwnerEnforced lists neither count nor change', () => {
   checkAclSupported('BucketOwnerPreferred', B, { canned: undefined, grants: [] })
 })
 
-test('G10: BlockPublicAcls refuses lists that reach a group of strangers', () => {
+test('G10: BlockPublicAcls refuses grants to public groups', () => {
   const of = (canned: Canned) => expandCanned(canned, { owner: O, bucketOwner: B })
   for (const canned of ['public-read', 'public-read-write', 'authenticated-read'] as const) {
     assert.equal(isPublicAcl(of(canned)), true, canned)
@@ -206,7 +206,7 @@ test('R56 G10: grant headers that cannot be read or resolved', () => {
   faultOf(set(new Array(101).fill(`id=${O}`).join(',')), 'MalformedACLError')
 })
 
-test('G10: a list never changes the owner', () => {
+test('G10: an ACL never changes the owner', () => {
   checkSameOwner(O, O, DIRECTORY)
   faultOf(() => checkSameOwner(B, O, DIRECTORY), 'AccessDenied')
   assert.equal(faultOf(() => checkSameOwner('x', O, DIRECTORY), 'InvalidArgument').ArgumentName, 'CanonicalUser/ID')

@@ -58,7 +58,7 @@ test('G8: operators, as a table', () => {
   }
 })
 
-test('G8: Null asks whether a key is there', () => {
+test('G8: Null tests whether a key is present', () => {
   assert.equal(ask('Null', 'true', undefined), true)
   assert.equal(ask('Null', 'false', undefined), false)
   assert.equal(ask('Null', 'true', ['']), false)
@@ -86,7 +86,7 @@ test('G8: ForAnyValue and ForAllValues over keys with several values', () => {
   }
 })
 
-test('G8: a variable stands for the request’s value, letter by letter', () => {
+test('G8: a variable is replaced by the request’s value, taken literally', () => {
   const like = (operator: string, wanted: string, prefix: string, name: string | undefined, unknown = false) => {
     const context = new Map([['prefix', [prefix]]])
     if (name !== undefined) context.set('username', [name])
@@ -152,7 +152,7 @@ test('G8: addresses and ranges', () => {
   }
 })
 
-test('G8: dates that do not exist are none', () => {
+test('G8: dates that do not exist are refused', () => {
   assert.equal(readDate('2024-02-29'), Date.UTC(2024, 1, 29))
   const bad = [
     '2023-02-29',

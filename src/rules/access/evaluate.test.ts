@@ -136,7 +136,7 @@ function authenticatedRead(): Grant[] {
   return expandCanned('authenticated-read', { owner: OWNER.canonicalId, bucketOwner: OWNER.canonicalId })
 }
 
-test('G7: an object of another owner is its owner’s to give; removing it is the bucket owner’s', () => {
+test('G7: an object’s owner grants access to it; the bucket owner may remove it', () => {
   const foreign = { object: object(OTHER), facts: { policy: policy(allow('s3:*', { Principal: '*' })) } }
   assert.equal(may(rootOf(OWNER), 'GetObject', foreign), false)
   assert.equal(may(ANYONE, 'GetObject', foreign), false)
@@ -166,7 +166,7 @@ test('G7: the owner’s account key always reaches the bucket policy, its users 
   assert.equal(may(rootOf(OWNER), 'ListBucket', locked), false)
 })
 
-test('G7: blocks against the public', () => {
+test('G7: public access blocks', () => {
   const block = (change: object) => ({ ...BUCKET.publicAccessBlock, ...change })
   const ignoring = block({ ignorePublicAcls: true })
   const listed = object(OWNER, grant('AllUsers', 'READ'), grant(OTHER, 'READ'))
@@ -183,7 +183,7 @@ test('G7: blocks against the public', () => {
   assert(reasons.some(reason => reason.kind === 'block' && reason.block === 'RestrictPublicBuckets'))
 })
 
-test('R106: setting the ACL of an object of the own account also takes the right to write it', () => {
+test('R106: setting the ACL of an object of the caller’s account also requires PutObject', () => {
   const own = { object: object(OWNER) }
   const both = ['s3:PutObjectAcl', 's3:PutObject']
   assert.equal(may(userOf(OWNER, allow('s3:PutObjectAcl')), 'PutObjectAcl', own), false)
@@ -212,7 +212,7 @@ test('R99: the initiator of an upload may end it, unless a policy denies that', 
   assert.equal(may(userOf(OTHER, deny('s3:Abort*')), 'AbortMultipartUpload', began), false)
 })
 
-test('R60 R70: beginning an upload or a copy takes more than a list when the caller has no name', () => {
+test('R60 R70: anonymous uploads and copies need a policy, not only an ACL', () => {
   const facts = { grants: [grant('AllUsers', 'WRITE')] }
   assert.equal(may(ANYONE, 'PutObject', { facts, anonymousNeedsPolicy: true }), false)
   assert.equal(may(rootOf(OTHER), 'PutObject', { facts, anonymousNeedsPolicy: true }), true)
@@ -220,7 +220,7 @@ test('R60 R70: beginning an upload or a copy takes more than a list when the cal
   assert.equal(may(ANYONE, 'PutObject', { facts: open, anonymousNeedsPolicy: true }), true)
 })
 
-test('A34: only who may list learns that a key is missing', () => {
+test('A34: only callers who may list learn that a key is missing', () => {
   const read = policy(allow('s3:GetObject', { Principal: '*' }))
   const both = policy(allow(['s3:GetObject', 's3:ListBucket'], { Principal: '*' }))
   const absent = (policyText: string | undefined, more: Partial<BucketFacts> = {}) =>
@@ -232,7 +232,7 @@ test('A34: only who may list learns that a key is missing', () => {
   assert.equal(absent(hidden, { grants: [grant('AllUsers', 'READ')] }), false)
 })
 
-test('A35: names that only look alike are other names', () => {
+test('A35: names that only look alike are different names', () => {
   const denied = (change: object): More => ({
     facts: { policy: policy(allow('s3:*', { Principal: '*' }), { ...deny('s3:*', { Principal: '*' }), ...change }) },
   })
@@ -268,7 +268,7 @@ test('A35: request headers cannot forge condition keys about caller, bucket or o
   assert.equal(may(ANYONE, 'GetObject', when({ StringEquals: { 's3:ExistingObjectTag/Class': 'secret' } })), false)
 })
 
-test('G7: everything but a place that nobody knows is not allowed, and is denied', () => {
+test('G7: NotResource with an unresolved variable does not allow, and does deny', () => {
   const elsewhere = { Principal: '*', Resource: undefined, NotResource: `arn:aws:s3:::bkt/\${aws:username}/*` }
   const open = allow('s3:*', { Principal: '*' })
   assert.equal(may(ANYONE, 'GetObject', { facts: { policy: policy(allow('s3:*', elsewhere)) } }), false)
@@ -291,7 +291,7 @@ test('G2: a policy of one dialect holds for requests of the other', () => {
   assert.equal(may(ANYONE, 'PutObject', demand('svc:x-svc-server-side-encryption', 'AES256')), false)
 })
 
-test('G7: a decision names what decided', () => {
+test('G7: a decision names the statement or grant that decided', () => {
   const facts = {
     policy: policy(allow('s3:*', { Principal: '*' }), deny('s3:Put*', { Principal: '*', Sid: 'frozen' })),
   }
@@ -313,7 +313,7 @@ test('G7: a decision names what decided', () => {
   )
 })
 
-test('G7: a stored policy that cannot be read refuses everything', () => {
+test('G7: a stored policy that cannot be parsed denies everything', () => {
   const broken: Caller = { kind: 'user', account: OWNER, user: { name: 'a', policies: ['{'] }, accessKey: 'k' }
   assert.deepEqual(evaluate(request(broken, 'GetObject')), { allowed: false, reasons: [{ kind: 'unreadable policy' }] })
   assert.equal(may(rootOf(OWNER), 'GetObject', { facts: { policy: 'x' } }), false)

@@ -12,7 +12,7 @@ const when = (operator: string, key: string, value: string | string[]) => ({
   Condition: { [operator]: { [key]: value } },
 })
 
-test('G8: a policy is public when it lets everyone in and nothing fixed narrows it', () => {
+test('G8: a policy is public if it allows everyone without a fixed restriction', () => {
   const arn = 'arn:aws:iam::111111111111:user/ann'
   const rows: [object, boolean][] = [
     [{}, true],

@@ -60,7 +60,7 @@ test('G8 G2: every documented condition key is known, in both spellings and in a
   for (const key of CROSS_SERVICE_KEYS) read(when('Null', key, 'true'))
 })
 
-test('G8: a condition key that nobody documents is refused', () => {
+test('G8: an undocumented condition key is refused', () => {
   for (const key of [
     'aws:SourceVpcEndpoint',
     's3:prefxi',
@@ -104,7 +104,7 @@ const STRANGER: Caller = {
   accessKey: 'k',
 }
 
-test('G8: a key that cannot be answered is absent: only Null, IfExists and negated comparisons hold', () => {
+test('G8: a key without a value is absent: only Null, IfExists and negated comparisons match', () => {
   const rows: [operator: string, key: string, value: string, holds: boolean][] = [
     ['StringEquals', 'aws:SourceVpce', 'vpce-1', false],
     ['StringLike', 'aws:PrincipalTag/Team', '*', false],
@@ -134,7 +134,7 @@ test('G8: a key that cannot be answered is absent: only Null, IfExists and negat
   }
 })
 
-test('G8: no caller is a service or comes through one', () => {
+test('G8: no caller is a service principal', () => {
   const rows: [key: string, value: string, anyone: boolean, stranger: boolean][] = [
     ['aws:PrincipalIsAWSService', 'false', false, true],
     ['aws:PrincipalIsAWSService', 'true', false, false],

@@ -144,7 +144,7 @@ test('A67: more than 20,480 bytes are refused, exactly as many are read', () => 
   )
 })
 
-test('A67: a member that stands twice is refused wherever it stands, however it is written', () => {
+test('A67: a duplicate JSON member is refused at every level and in every spelling', () => {
   const text = policy(GOOD)
   const rows = [
     text.replace('"Effect":"Allow"', '"Effect":"Deny","Effect":"Allow"'),
@@ -171,7 +171,7 @@ test('A67: __proto__ is a member like any other, and unknown', () => {
   assert.equal(({} as Record<string, unknown>).a, undefined)
 })
 
-test('A67: JSON is read as the language reads it, and nothing else is', () => {
+test('A67: the parser accepts exactly what JSON.parse accepts', () => {
   const plain = (value: unknown): unknown =>
     value instanceof Map
       ? Object.fromEntries(Array.from(value, ([name, inner]) => [name, plain(inner)]))

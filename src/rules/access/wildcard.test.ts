@@ -59,7 +59,7 @@ test('G8: pieces longer than a machine word are found across its borders', () =>
   }
 })
 
-test('A67: patterns made to hurt cost steps in proportion to the text', () => {
+test('A67: hostile patterns are matched in time linear in the text', () => {
   const count = (pattern: string, text: string): number => {
     const work = { steps: 0 }
     matches(compileText(pattern), text, work)

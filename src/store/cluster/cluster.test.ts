@@ -81,7 +81,7 @@ async function inTurn(count: number, ...gateways: Gateway[]): Promise<void> {
 
 const isExpelled = (error: unknown): boolean => error instanceof Expelled
 
-test('a member that stands still is expelled and commits nothing afterwards, however late', async () => {
+test('a stalled member is expelled, and its later commits are refused', async () => {
   const gateways = await Gateways.open()
   const [one, two] = [await gateways.join(), await gateways.join()]
   await inTurn(2, one, two)
@@ -115,7 +115,7 @@ test('clocks of members are never compared', async () => {
   assert.equal((await readCluster(gateways.meta)).members.size, 2)
 })
 
-test('one member leads; when it stands still another takes over, and the old one can lead nothing', async () => {
+test('when the leader stalls another member takes over, and the old one can no longer lead', async () => {
   const gateways = await Gateways.open()
   const [one, two] = [await gateways.join(), await gateways.join()]
   await inTurn(2, one, two)
@@ -141,7 +141,7 @@ test('a leader that was replaced but not expelled is refused by its term alone',
   assert.equal(await one.membership.meta.commit(write(KEY)), true, 'it is still a member')
 })
 
-test('a barrier passes when every member has, and not before', async () => {
+test('a barrier passes only when every member has passed it', async () => {
   const gateways = await Gateways.open()
   const [one, two] = [await gateways.join(), await gateways.join()]
   await inTurn(2, one, two)
@@ -155,7 +155,7 @@ test('a barrier passes when every member has, and not before', async () => {
   assert.equal(barrier.hasPassed(), true)
 })
 
-test('a barrier does not wait for an expelled member, nor for one that joined after it was asked for', async () => {
+test('a barrier waits neither for expelled members nor for later ones', async () => {
   const gateways = await Gateways.open()
   const [one, two] = [await gateways.join(), await gateways.join()]
   await inTurn(2, one, two)
@@ -169,7 +169,7 @@ test('a barrier does not wait for an expelled member, nor for one that joined af
   assert.deepEqual(three.begun, [])
 })
 
-test('a member that joins between a barrier and its number has to pass it', async () => {
+test('a member that joins before a barrier gets its number must pass it', async () => {
   const gateways = await Gateways.open()
   const one = await gateways.join()
   await one.steps(2)
@@ -252,7 +252,7 @@ test('an operator can expel a member that renews', async () => {
   await assert.rejects(two.steps(1), isExpelled)
 })
 
-test('a hold is seen by every member before it counts, and ends with its member', async () => {
+test('a reclamation hold takes effect once every member has seen it, and ends with its member', async () => {
   const gateways = await Gateways.open()
   const [one, two, three] = [await gateways.join(), await gateways.join(), await gateways.join()]
   await inTurn(2, one, two, three)
@@ -274,7 +274,7 @@ test('a hold is seen by every member before it counts, and ends with its member'
   assert.deepEqual(one.membership.view!.strayHolds, [])
 })
 
-test('a member that has joined but does not serve yet holds barriers up, and answers them when it serves', async () => {
+test('a member that has joined but does not serve yet delays barriers until it serves', async () => {
   const gateways = await Gateways.open()
   const one = await gateways.join()
   await one.steps(2)

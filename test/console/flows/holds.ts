@@ -44,7 +44,7 @@ test('a bucket without Object Lock says so and what to do', async () => {
   assertQuiet(visit.watched)
 })
 
-test('the page of holds teaches while nothing is held', async () => {
+test('the page of holds explains holds while nothing is held', async () => {
   const evidence = visit.world.client('evidence')
   await evidence.requestOnce({ method: 'PUT', headers: [['x-amz-bucket-object-lock-enabled', 'true']] })
   await putMany(evidence, ['contract.pdf', 'letters/1.txt', 'letters/2.txt', 'letters/3.txt', '=cmd.txt'])
@@ -55,7 +55,7 @@ test('the page of holds teaches while nothing is held', async () => {
   assertQuiet(visit.watched)
 })
 
-test('a version is put on hold after its meaning was told, and released', async () => {
+test('a version is put on hold after an explanation, and released', async () => {
   await open('/buckets/evidence/object?key=contract.pdf&tab=holds')
   await visit.page.getByRole('region', { name: 'Legal hold' }).getByText('Off.').waitFor()
   await showPage(visit.page, 'object-holds')

@@ -120,7 +120,7 @@ test('a full check finds a flipped byte and names the object', async () => {
   assertQuiet(visit.watched)
 })
 
-test('others are not offered the page', async () => {
+test('the page is not offered to other callers', async () => {
   await button('Account').click()
   await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
   await signIn(READER)

@@ -30,7 +30,7 @@ test('a page that breaks says so in its place, and the others go on', async () =
   assertQuiet(visit.watched, /TypeError/)
 })
 
-test('lifecycle rules are saved after it was said what they delete, and that it is final', async () => {
+test('lifecycle rules are saved after a warning about what they delete permanently', async () => {
   await open(`/buckets/${BUCKET}/rules?kind=lifecycle`)
   await button('Add a rule').click()
   await button('Apply').click()
@@ -70,7 +70,7 @@ test('a CORS rule needs an origin and a method, and a log a bucket', async () =>
   assertQuiet(visit.watched)
 })
 
-test('values that the server would refuse are told in the forms of rules, with what to do', async () => {
+test('the forms of rules explain values that the server would refuse', async () => {
   const { page } = visit
   const label = (text: string) => page.getByLabel(text, { exact: true })
   await visit.world
@@ -107,7 +107,7 @@ test('values that the server would refuse are told in the forms of rules, with w
   assertQuiet(visit.watched)
 })
 
-test('a bucket that is not there is said once', async () => {
+test('a missing bucket is reported once', async () => {
   await open('/buckets/never-made/rules')
   await visit.page.getByRole('heading', { name: 'No such bucket' }).waitFor()
   assert.equal(await visit.page.getByRole('alert').count(), 0)

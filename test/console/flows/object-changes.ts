@@ -54,7 +54,7 @@ test('a deletion names what was selected, and stops after the batch that is on i
   assertQuiet(visit.watched)
 })
 
-test('a download of what is gone says so and stays on the page', async () => {
+test('a download of a deleted object reports that and stays on the page', async () => {
   await putMany(visit.world.client(BUCKET), ['going.txt'])
   await open(`/buckets/${BUCKET}/object?key=going.txt`)
   await visit.page.getByText('1 B (1 bytes)').waitFor()

@@ -80,7 +80,7 @@ test('after the end of a session, the issuer opens in a tab of its own, and the 
   assertQuiet(watched, /401/)
 })
 
-test('a person whom the issuer names no user for is refused, with the reason', async () => {
+test('a person without a user is refused, with the reason', async () => {
   issuer.claims = { holdfast_user: '111111111111/nobody' }
   const { page } = watched
   await page.goto(`${world.server.consoleUrl}/buckets`)

@@ -115,7 +115,7 @@ test('a lifecycle rule is made in the form, previewed, saved, turned off and rem
   assertQuiet(visit.watched)
 })
 
-test('the preview tells what is locked and stays', async () => {
+test('the preview lists locked versions that stay', async () => {
   const vault = visit.world.client('vault')
   await vault.requestOnce({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
   const put = (text: string, hold: 'ON' | 'OFF') =>

@@ -92,7 +92,7 @@ test('a lost connection is retried, and the object arrives whole', async () => {
   assertQuiet(visit.watched, /net::ERR_/)
 })
 
-test('an upload that failed says why, what to do, and under which id the server logged it', async () => {
+test('a failed upload shows the reason, what to do, and the request id', async () => {
   const prefix = `${'long'.repeat(255)}/`
   await open(`/buckets/${BUCKET}?prefix=${encodeURIComponent(prefix)}`)
   const refusal = visit.page.waitForResponse(response => response.request().method() === 'PUT')
