@@ -108,7 +108,7 @@ test('layers: each imports only the layers below it', () => {
   const bad: string[] = []
   for (const source of core) {
     const may = MAY[source.folder]
-    assert(may !== undefined, `${source.path}: no floor of this name`)
+    assert(may !== undefined, `${source.path}: no layer of this name`)
     for (const target of importsOf(source)) {
       const folder = target.includes('/') ? target.split('/')[0]! : ''
       if (folder === source.folder) continue

@@ -29,7 +29,7 @@ export const LISTED_BUCKET: Schema = objectOf({
   },
   'public?': {
     ...objectOf({ policy: YES_OR_NO, acl: YES_OR_NO }),
-    description: 'What opens the bucket to everybody',
+    description: 'The reasons why the bucket is public',
   },
   documents: {
     ...listOf(TEXT),

@@ -85,7 +85,7 @@ export const ACCOUNT: Schema = objectOf({
   'email?': TEXT,
   admin: YES_OR_NO,
   disabled: YES_OR_NO,
-  'createdAt?': { ...TIME, description: 'Absent for an account that is always there' },
+  'createdAt?': { ...TIME, description: 'Absent for a built-in account' },
 })
 
 const ATTACHED_POLICY = objectOf({

@@ -33,6 +33,6 @@ export async function blobFindings(place: string): Promise<DoctorFinding[]> {
   if (/^rados:/i.test(place)) return poolFindings(place)
   if (/^s3:/i.test(place)) return storeFindings(place)
   if (isBlobsAddress(place)) return [bad('blobs', printableBlobsPlace(place), 'name a folder, rados://… or s3://…')]
-  if (!existsSync(place)) return [odd('blobs', `${place} is not there`, 'mount it, or let the first start make it')]
+  if (!existsSync(place)) return [odd('blobs', `${place} does not exist`, 'mount it, or let the first start create it')]
   return folderFindings(place, 'bytes', 'blobs ')
 }

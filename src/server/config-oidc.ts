@@ -21,10 +21,10 @@ const flag = (value: string, meaning: string, read: (value: string, flag: string
 
 export const OIDC_FLAGS = {
   'oidc-issuer': flag('URL', 'sign in to the console with OpenID Connect at this issuer', issuerFrom),
-  'oidc-client-id': flag('ID', 'the client that the issuer knows the console as'),
-  'oidc-client-secret-file': flag('FILE', 'its secret; none for a public client'),
+  'oidc-client-id': flag('ID', 'the client id of the console at the issuer'),
+  'oidc-client-secret-file': flag('FILE', 'file with the client secret; none for a public client'),
   'oidc-claim': flag('NAME', `the claim that names the user as ACCOUNT/USER (${DEFAULT_CLAIM})`),
-  'oidc-name': flag('NAME', 'the name of the issuer on the sign-in page; its host without'),
+  'oidc-name': flag('NAME', 'the name of the issuer on the sign-in page; by default its host'),
 } as const
 
 export function oidcFrom(

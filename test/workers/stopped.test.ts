@@ -44,16 +44,16 @@ test('a worker that hangs is reported, ended and replaced by its supervisor', ()
         const address = / console (\S+)\n/.exec(program.out)![1]!
         const seen = async (): Promise<string | undefined> =>
           workerFindings(await (await fetch(`${address}/metrics`)).text())[0]?.found
-        assert.equal(await seen(), 'all answer')
+        assert.equal(await seen(), 'all respond')
         const [stopped] = program.workers()
         process.kill(stopped!, 'SIGSTOP')
         // On Bun it is killed before it can be missed, because connections wait for it.
         if (SHARES_LISTEN_SOCKET) {
-          await until('it is missed', async () => (await seen())?.startsWith('one has not answered for') === true)
+          await until('it is missed', async () => (await seen())?.startsWith('one has not responded for') === true)
           await until('the log tells', () => program.errors.includes('has not responded for 5 s'))
         } else await until('the log tells', () => program.errors.includes('is stopped by a signal'))
         await until('it is ended', () => !isAlive(stopped!))
-        await until('another has come', async () => (await seen()) === 'all answer; 1 did not and were replaced')
+        await until('another has come', async () => (await seen()) === 'all respond; 1 did not and were replaced')
         await until('there are two', () => program.workers().length === 2)
         const listed = { method: 'GET', bucket: BUCKET, path: '/?list-type=2', as: ROOT }
         for (let i = 0; i < 8; i++) assert.equal((await program.client().send(listed)).status, 200)

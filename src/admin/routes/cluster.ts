@@ -12,7 +12,7 @@ const MEMBER = objectOf({
   address: TEXT,
   version: TEXT,
   joinedAt: TIME,
-  renewals: { ...COUNT, description: 'How often it has renewed its membership; a member that lives goes on counting' },
+  renewals: { ...COUNT, description: 'How often it has renewed its membership; grows while the member is alive' },
   leads: YES_OR_NO,
 })
 

@@ -28,7 +28,7 @@ export const Explain = route({
   name: 'Explain',
   method: 'POST',
   path: '/v1/explain',
-  summary: 'Explain whether a request would be allowed, and why, without carrying it out; to others about themselves',
+  summary: 'Explain whether a request would be allowed, and why; without administrator rights only for oneself',
   permission: 'signed-in',
   input: {
     as: optionalField(textField, 'Access key of the caller, ACCOUNT/USER or ACCOUNT; absent for an anonymous caller'),

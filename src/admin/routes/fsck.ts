@@ -17,7 +17,7 @@ const FSCK = objectOf({
   held: { ...COUNT, description: 'Versions under a legal hold' },
   problemCount: { ...COUNT, description: 'Broken invariants, wrong counts and damaged records' },
   problems: { ...listOf(TEXT), description: 'The first 1000 of them' },
-  damageCount: { ...COUNT, description: 'Places that do not match their checksums' },
+  damageCount: { ...COUNT, description: 'Locations whose bytes do not match their checksums' },
   damage: { ...listOf(DAMAGE), description: 'The first 1000 of them, with the objects they affect' },
   'error?': TEXT,
 })

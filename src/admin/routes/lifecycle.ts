@@ -97,7 +97,7 @@ export const PreviewLifecycle = route({
   name: 'PreviewLifecycle',
   method: 'POST',
   path: '/v1/buckets/{bucket}/lifecycle/preview',
-  summary: 'Tell what lifecycle rules would do to the objects there are, now or in some days, without doing it',
+  summary: 'Preview what lifecycle rules would do to existing objects, now or in some days, without applying them',
   permission: 'signed-in',
   input: {
     bucket: path('Name of the bucket'),
@@ -115,7 +115,7 @@ export const PreviewLifecycle = route({
         'size?': COUNT,
         rule: TEXT,
         due: TIME,
-        locked: { ...YES_OR_NO, description: 'A lock keeps it' },
+        locked: { ...YES_OR_NO, description: 'A lock protects it' },
       }),
     ),
     totals: objectOf({ actions: COUNT, bytes: COUNT, locked: COUNT }),

@@ -8,7 +8,7 @@ export const GetSignInOptions = route({
   name: 'GetSignInOptions',
   method: 'GET',
   path: '/v1/session/options',
-  summary: 'Tell how one can sign in besides an access key',
+  summary: 'Get the ways to sign in other than with an access key',
   permission: 'sign-in',
   answer: objectOf({
     'oidc?': { ...objectOf({ name: TEXT }), description: 'The issuer of OpenID Connect, when there is one' },
@@ -32,7 +32,7 @@ export const FinishOidcSignIn = route({
   name: 'FinishOidcSignIn',
   method: 'POST',
   path: '/v1/session/oidc/finish',
-  summary: 'Begin a session with what the issuer sent the browser back with',
+  summary: 'Begin a session with the parameters that the issuer returned to the browser',
   permission: 'sign-in',
   status: 201,
   answer: SIGNED_IN,

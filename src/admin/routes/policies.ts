@@ -64,7 +64,7 @@ export const CheckPolicy = route({
   name: 'CheckPolicy',
   method: 'POST',
   path: '/v1/policies/check',
-  summary: 'List all that is wrong with a policy, with its place, and the statements that make it public',
+  summary: 'List all problems of a policy with their positions, and the statements that make it public',
   permission: 'signed-in',
   input: WHOLE_POLICY,
   answer: objectOf({ problems: listOf(PROBLEM), publicStatements: listOf(COUNT) }),

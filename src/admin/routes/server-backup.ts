@@ -58,7 +58,7 @@ export const StopServerBackup = route({
   name: 'StopServerBackup',
   method: 'DELETE',
   path: '/v1/server-backup',
-  summary: 'Stop the backup that the server takes; the next one of the same name goes on with what was copied',
+  summary: 'Stop the backup that the server takes; the next one of the same name continues it',
   permission: 'admin',
   answer: objectOf(SERVER_BACKUP),
   input: {},

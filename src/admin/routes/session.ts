@@ -36,7 +36,7 @@ const SESSION: Readonly<Record<string, Schema>> = {
   'user?': { ...TEXT, description: 'Absent for a key of the account itself' },
   'person?': {
     ...objectOf({ issuer: TEXT, subject: TEXT }),
-    description: 'Who signed in with OpenID Connect: the issuer and the claim sub',
+    description: 'The person signed in with OpenID Connect: the issuer and the claim sub',
   },
   administrator: YES_OR_NO,
   startedAt: TIME,
@@ -199,7 +199,7 @@ export const GetPermissions = route({
   name: 'GetPermissions',
   method: 'POST',
   path: '/v1/session/permissions',
-  summary: 'Tell for each question whether the caller may do that, and why',
+  summary: 'Evaluate for each request whether the caller may send it, and why',
   permission: 'signed-in',
   input: { questions: body(listField(QUESTION, QUESTIONS_MAX), 'What the caller would do') },
   answer: objectOf({ answers: listOf(EXPLANATION) }),

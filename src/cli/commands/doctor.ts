@@ -130,13 +130,13 @@ export function workerFindings(measures: string): DoctorFinding[] {
   if (silence === undefined) return []
   const ended = figure('workers_unresponsive_total') ?? 0
   if (silence > 0) {
-    const advice = 'see what holds it up (a signal, a debugger, a disk that hangs); the server will replace it'
-    return [bad('workers', `one has not answered for ${silence} s`, advice)]
+    const advice = 'find the cause (a signal, a debugger, a hanging disk); the server will replace it'
+    return [bad('workers', `one has not responded for ${silence} s`, advice)]
   }
   if (ended > 0) {
-    return [odd('workers', `all answer; ${ended} did not and were replaced`, 'look into the log: what held them up?')]
+    return [odd('workers', `all respond; ${ended} did not and were replaced`, 'see the log for the cause')]
   }
-  return [good('workers', 'all answer')]
+  return [good('workers', 'all respond')]
 }
 
 async function look(call: Invocation): Promise<CommandResult> {
@@ -144,7 +144,7 @@ async function look(call: Invocation): Promise<CommandResult> {
   const findings = [...runtimeFindings(), ...settingFindings(call.env)]
   const unreadable = unreadableFinding(folder)
   if (unreadable !== undefined) findings.push(unreadable)
-  else if (!existsSync(folder)) findings.push(odd('folder', `${folder} is not there`, 'the first start makes it'))
+  else if (!existsSync(folder)) findings.push(odd('folder', `${folder} does not exist`, 'the first start creates it'))
   else {
     findings.push(...secrecyFindings(folder), ...(await folderFindings(folder, 'metadata')))
     findings.push(await formatFinding(folder), clockFinding(folder), ...(await serverFindings(call, folder)))

@@ -87,7 +87,7 @@ async function round(call: Invocation): Promise<Record<'looked' | 'rewrapped' | 
     for (const name of ['looked', 'rewrapped', 'left'] as const) sum[name] += Number(step[name])
     from = step.next
     if (from === undefined) return sum
-    call.progress(`${sum.looked} records looked at, ${sum.rewrapped} wrapped anew`)
+    call.progress(`${sum.looked} records examined, ${sum.rewrapped} rewrapped`)
   }
 }
 
@@ -102,7 +102,7 @@ const rewrap = onServer({
       value = { ...last, rewrapped: value.rewrapped + last.rewrapped }
     }
     const left = value.left === 0 ? '' : `; ${value.left} are under keys that are disabled or unknown, and stay`
-    return { value, text: `${value.looked} records, ${value.rewrapped} wrapped anew${left}` }
+    return { value, text: `${value.looked} records, ${value.rewrapped} rewrapped${left}` }
   },
 })
 

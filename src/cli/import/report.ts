@@ -6,12 +6,12 @@ const LOSSES = {
   hold: { text: 'legal holds: the target bucket has no object lock', isGrave: true },
   retention: { text: 'retention: the target bucket has no object lock', isGrave: true },
   tags: { text: 'tags that the target refuses', isGrave: true },
-  metadata: { text: 'metadata that the server could not put into headers', isGrave: true },
-  expired: { text: 'retention that was over already', isGrave: false },
-  grantee: { text: 'grants to accounts that the target does not know', isGrave: false },
-  acl: { text: 'access lists, which the target bucket does not take', isGrave: false },
-  untoldAcl: { text: 'access lists that the source does not tell: private instead', isGrave: false },
-  storageClass: { text: 'storage classes that the target does not have', isGrave: false },
+  metadata: { text: 'metadata that the source could not return in headers', isGrave: true },
+  expired: { text: 'retention that had already expired', isGrave: false },
+  grantee: { text: 'grants to accounts unknown to the target', isGrave: false },
+  acl: { text: 'ACLs: the target bucket does not accept them', isGrave: false },
+  untoldAcl: { text: 'ACLs that the source does not return: private instead', isGrave: false },
+  storageClass: { text: 'storage classes that the target does not support', isGrave: false },
   key: { text: "keys of the source's key service: encrypted with the target's own key instead", isGrave: false },
 } as const
 
