@@ -21,7 +21,7 @@ async function command(words: readonly string[]): Promise<void> {
   process.exitCode = await run(words, process.env)
 }
 
-/** Without a word of its own, or with flags alone, the program serves. */
+/** Without a command, or with flags alone, the program serves. */
 function otherCommand([first, ...rest]: readonly string[]): readonly string[] | undefined {
   if (first === '--help' || first === '-h') return ['help', ...rest]
   if (first === '--version' || first === '-v' || first === '-V') return ['version', ...rest]

@@ -1,4 +1,4 @@
-/** Callers of the console who are no administrators see exactly what the object API would let the same key read. */
+/** Callers of the console who are not administrators see exactly what the object API would let the same key read. */
 import type { ExplainQuestion } from '../edge/explain.ts'
 import { Fault } from '../model/faults.ts'
 import { type ExplainedPolicy, type Explanation, explanationJson, explanationText } from '../rules/explanation.ts'

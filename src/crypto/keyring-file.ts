@@ -51,7 +51,7 @@ export class KeyringDamaged extends Error {
 
 export class KeyringFull extends RangeError {
   constructor() {
-    super('the keyring has no room for more named keys')
+    super('the keyring cannot hold more named keys')
     this.name = 'KeyringFull'
   }
 }

@@ -27,13 +27,13 @@ export interface InFlightRequest {
 export class ClientConnection implements PendingWait {
   readonly socket: Socket
   readonly #timeouts: Timeouts
-  readonly #underWay: InFlightRequest[] = []
+  readonly #inFlight: InFlightRequest[] = []
   #remoteAddress: string | undefined
   #tlsVersion: string | undefined
-  #quietSince: number
+  #idleSince: number
   #body: IncomingBytes | undefined
   #refusal: (() => void) | undefined
-  #isParting = false
+  #isLingering = false
   #largeSentAt = Number.NEGATIVE_INFINITY
   /** The connection closes after the requests in flight. */
   #isLast = false
@@ -43,7 +43,7 @@ export class ClientConnection implements PendingWait {
   constructor(socket: Socket, timeouts: Timeouts) {
     this.socket = socket
     this.#timeouts = timeouts
-    this.#quietSince = timeouts.clock.now()
+    this.#idleSince = timeouts.clock.now()
   }
 
   /** Cached, because a closed socket no longer knows its address. */
@@ -73,17 +73,17 @@ export class ClientConnection implements PendingWait {
    * RFC 9112, 9.3.2. Pipelined safe requests run in parallel. An unsafe request waits for all before it, and all after
    * it wait for it. A request whose client has disconnected before its turn is skipped.
    */
-  begin(request: InFlightRequest, serve: () => MaybePromise<void>, passOver: () => void): void {
+  begin(request: InFlightRequest, serve: () => MaybePromise<void>, skip: () => void): void {
     // Few clients pipeline.
-    const before = this.#underWay.length === 0 ? NO_PREDECESSORS : this.#waitedFor(request)
-    this.#underWay.push(request)
+    const before = this.#inFlight.length === 0 ? NO_PREDECESSORS : this.#predecessorsOf(request)
+    this.#inFlight.push(request)
     this.#body = request.body
     if (before.length > WAITING_MAX) this.socket.destroy()
     request.served =
       before.length === 0 && !this.#isEnding
         ? serve()
         : // The client ignores responses after the one that closed the connection.
-          Promise.allSettled(before).then(() => (this.#isEnding || this.socket.destroyed ? passOver() : serve()))
+          Promise.allSettled(before).then(() => (this.#isEnding || this.socket.destroyed ? skip() : serve()))
   }
 
   /**
@@ -94,20 +94,20 @@ export class ClientConnection implements PendingWait {
     this.#isEnding = true
   }
 
-  #waitedFor({ isSafe }: InFlightRequest): unknown[] {
+  #predecessorsOf({ isSafe }: InFlightRequest): unknown[] {
     const before: unknown[] = []
-    for (const one of this.#underWay) if (!isSafe || !one.isSafe) before.push(one.served)
+    for (const one of this.#inFlight) if (!isSafe || !one.isSafe) before.push(one.served)
     return before
   }
 
   /** The request was served or skipped; later writes go out after its response. */
   end(request: InFlightRequest): void {
     // Usually the only request. Order does not matter, so removal swaps with the last.
-    const last = this.#underWay.pop()!
-    const at = this.#underWay.indexOf(request)
-    if (at >= 0) this.#underWay[at] = last
-    this.#quietSince = this.#timeouts.clock.now()
-    this.#refuseAtLast()
+    const last = this.#inFlight.pop()!
+    const at = this.#inFlight.indexOf(request)
+    if (at >= 0) this.#inFlight[at] = last
+    this.#idleSince = this.#timeouts.clock.now()
+    this.#refuseWhenIdle()
     // Node would keep the connection for another request.
     if (this.#isLast && !this.isBusy) this.socket.destroySoon()
   }
@@ -117,35 +117,35 @@ export class ClientConnection implements PendingWait {
    * otherwise `refuse` does, after the responses still pending.
    */
   break(fault: Fault, refuse: () => void): void {
-    if (this.#refusal !== undefined || this.#isParting) return
+    if (this.#refusal !== undefined || this.#isLingering) return
     if (this.isBusy && this.#body?.isWhole === false) this.#body.cut(fault)
     else {
       this.#refusal = refuse
-      this.#refuseAtLast()
+      this.#refuseWhenIdle()
     }
   }
 
-  #refuseAtLast(): void {
-    if (this.isBusy || this.#refusal === undefined || this.#isParting) return
-    this.#isParting = true
+  #refuseWhenIdle(): void {
+    if (this.isBusy || this.#refusal === undefined || this.#isLingering) return
+    this.#isLingering = true
     if (this.socket.writable) this.#refusal()
     else this.socket.destroy()
   }
 
   isOver(now: number): boolean {
-    const patienceMs = this.#isParting ? TIMEOUTS.lingerMs : TIMEOUTS.keepAliveMs
-    return !this.isBusy && now - this.#quietSince >= patienceMs
+    const timeoutMs = this.#isLingering ? TIMEOUTS.lingerMs : TIMEOUTS.keepAliveMs
+    return !this.isBusy && now - this.#idleSince >= timeoutMs
   }
 
   get isBusy(): boolean {
-    return this.#underWay.length > 0
+    return this.#inFlight.length > 0
   }
 
   expire(): void {
     this.socket.destroy()
   }
 
-  /** The server is stopping: an idle connection closes at once. */
+  /** The server is stopping: an idle connection closes immediately. */
   endWhenQuiet(): void {
     this.#isLast = true
     if (!this.isBusy) this.socket.destroy()

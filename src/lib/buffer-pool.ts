@@ -24,8 +24,8 @@ const free: readonly ArrayBufferLike[][] = Array.from({ length: exponentOf(POOLE
 const inUse = new WeakSet<ArrayBufferLike>()
 
 /**
- * An uninitialized buffer, pooled unless it is very short or very long. A chunk that nobody returns is
- * collected like any other buffer, so only a consumer that knows it is the last one returns it.
+ * An uninitialized buffer, pooled unless it is very short or very long. A chunk that is not returned is
+ * collected like any other buffer, so only a consumer that knows to be the last one returns it.
  */
 export function takeChunk(bytes: number): Buffer {
   const fits = bytes > CHUNK_BYTES_MIN && bytes <= POOLED_BYTES_MAX

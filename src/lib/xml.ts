@@ -78,7 +78,7 @@ export function childWord<Word extends string>(node: XmlNode, name: string, word
   if (text === undefined) return undefined
   const trimmed = text.trim()
   const found = words.find(word => word === trimmed)
-  if (found === undefined) throw new BadXml(`${name} is none of ${words.join(', ')}`)
+  if (found === undefined) throw new BadXml(`${name} must be one of ${words.join(', ')}`)
   return found
 }
 

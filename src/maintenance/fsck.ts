@@ -185,7 +185,7 @@ async function checkDeleted(context: StoreContext, findings: Findings, entry: En
   const { top } = deletedFormat.decode(entry.value)
   const newest = await newestOlder(context, bucket, name)
   if (newest === undefined || !newest.marker || newest.seq > top) {
-    findings.problem(`${bucket}/${name}: is deleted, but its newest version is no delete marker`)
+    findings.problem(`${bucket}/${name}: is deleted, but its newest version is not a delete marker`)
   }
 }
 

@@ -24,7 +24,7 @@ interface Round {
   /** Volumes of the source. */
   readonly volumes: ReadonlySet<string>
   readonly solos: AsyncIterator<Buffer>
-  /** The next record to look at; undefined when all were. */
+  /** The next record to read; undefined after the last. */
   next: Buffer | undefined
   /** Blobs that were still in the source. */
   found: number

@@ -67,7 +67,7 @@ export class Reclaimer implements MaintenanceStep {
     this.#collected = []
     for (let at = 0; at < some.length; at += RELEASES_AT_ONCE) {
       const releases = some.slice(at, at + RELEASES_AT_ONCE).map(entry => this.#release(entry))
-      // None of them goes on after the lock is released.
+      // None of them continues after the lock is released.
       await Promise.allSettled(releases)
       await Promise.all(releases)
     }

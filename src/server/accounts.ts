@@ -85,7 +85,7 @@ export async function rootKey(
   if (config.rootKey === undefined && config.cluster !== undefined) {
     return clusterRootKey(meta, config.cluster, () => {
       const made = generateAccessKey(systemRandom)
-      once(`root access key ${made.accessKey}, secret key ${made.secretKey} (shown once, kept sealed in the database)`)
+      once(`root access key ${made.accessKey}, secret key ${made.secretKey} (shown once, stored encrypted)`)
       return made
     })
   }

@@ -11,7 +11,7 @@ import { poolFindings } from './pool-findings.ts'
 export function judgeStore(place: string, { refusesOverwrites, verifies }: StoreFacts): DoctorFinding[] {
   const overwrites = refusesOverwrites ? 'it refuses overwrites when asked to' : 'it cannot refuse overwrites'
   return [
-    good('store', `${place}: writes, replacements and removals are visible at once, ranges are exact`),
+    good('store', `${place}: writes, replacements and removals are visible immediately, ranges are exact`),
     good('store', `it verifies ${verifies.join(' and ')} of uploads; ${overwrites}`),
   ]
 }

@@ -219,7 +219,7 @@ async function openMount(options: FolderOptions, member: DatabaseMember): Promis
   return mount
 }
 
-/** Asked after joining: a move into the database begins only where nobody has joined. */
+/** Checked after joining: a move into the database begins only while there is no member. */
 async function assertComplete(meta: Meta): Promise<void> {
   if ((await meta.get(recordKey.incoming())) === undefined) return
   throw new Error('the metadata in this database are partly moved: complete it with holdfast meta move --finish')

@@ -67,7 +67,7 @@ export function judgeDatabase(
   const primaries = servers.filter(isReachable).filter(({ isStandby }) => !isStandby)
   if (primaries.length === 0) findings.push(bad('database', 'no primary', 'start one, or promote a standby'))
   if (primaries.length > 1) {
-    const advice = 'stop all but one at once: writes to the others are lost'
+    const advice = 'stop all but one now: writes to the others are lost'
     findings.push(bad('database', `${primaries.length} primaries`, advice))
   }
   for (const primary of primaries) {

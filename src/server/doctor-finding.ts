@@ -1,4 +1,4 @@
-/** The judgement of `doctor` on one thing. */
+/** The result of one check of `doctor`. */
 export interface DoctorFinding {
   readonly check: string
   readonly state: 'good' | 'odd' | 'bad'
@@ -8,7 +8,7 @@ export interface DoctorFinding {
 
 export const good = (check: string, found: string): DoctorFinding => ({ check, state: 'good', found })
 
-/** Works, and should be changed. */
+/** Works, but should be changed. */
 export const odd = (check: string, found: string, advice: string): DoctorFinding => ({
   ...{ check, state: 'odd', found, advice },
 })

@@ -1,4 +1,4 @@
-/** Judges a folder that a server writes to: its filesystem, the room in it, and whether its disk honours syncs. */
+/** Judges a folder that a server writes to: its filesystem, its free space, and whether its disk honours syncs. */
 import { mkdirSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { realDisk } from '../lib/disk.ts'
@@ -24,8 +24,9 @@ function spaceFinding(folder: string, prefix: string): DoctorFinding {
   const free = bavail * bsize
   const share = blocks === 0 ? 1 : bavail / blocks
   const [check, found] = [`${prefix}space`, `${(free / 2 ** 30).toFixed(1)} GiB free, ${Math.round(share * 100)} %`]
-  if (free < FREE_BYTES_MIN || share < 0.01) return bad(check, found, 'make room: writes are refused when it is full')
-  return share < 0.1 ? odd(check, found, 'make room before it is full') : good(check, found)
+  if (free < FREE_BYTES_MIN || share < 0.01)
+    return bad(check, found, 'free some space: writes are refused when it is full')
+  return share < 0.1 ? odd(check, found, 'free some space before it is full') : good(check, found)
 }
 
 const SYNCS = 5

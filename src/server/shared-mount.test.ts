@@ -144,7 +144,7 @@ test('a mount that shows appended bytes late is reported, and again once it show
   await one.look(30_000)
   await two.look()
   await two.look()
-  const late = 'gateway-2 error: /blobs does not show at once what the gateway at gateway-1 has synced there'
+  const late = 'gateway-2 error: /blobs does not immediately show what the gateway at gateway-1 has synced there'
   assert.deepEqual([gateways.lines, two.mount.late], [[late], 1])
   lazy.isLazy = false
   await two.look()

@@ -167,7 +167,7 @@ export class SharedMount {
     const watched = this.#watched.get(id.toString('hex'))!
     if (!isSeen && !watched.isLate) {
       this.late++
-      report('error', `${folder} does not show at once what the gateway at ${address} has synced there: ${ADVICE}`)
+      report('error', `${folder} does not immediately show what the gateway at ${address} has synced there: ${ADVICE}`)
     }
     if (isSeen && watched.isLate) report('info', `${folder} shows what the gateway at ${address} has written`)
     watched.isLate = !isSeen

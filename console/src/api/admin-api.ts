@@ -74,7 +74,7 @@ export interface AdminApi {
       readonly createdAt?: string
     }
   }
-  /** List all that is wrong with a policy, with its place, and the statements that make it public. */
+  /** List all problems of a policy with their positions, and the statements that make it public. */
   CheckPolicy: {
     input: { readonly document: string | Readonly<Record<string, unknown>>; readonly bucket?: string }
     output: {
@@ -183,7 +183,7 @@ export interface AdminApi {
   EndBackup: { input: { readonly backup: string }; output: undefined }
   /** Expel a server: none of its commits takes effect any more. */
   ExpelMember: { input: { readonly id: string }; output: undefined }
-  /** Explain whether a request would be allowed, and why, without carrying it out; to others about themselves. */
+  /** Explain whether a request would be allowed, and why; without administrator rights only for oneself. */
   Explain: {
     input: {
       readonly as?: string
@@ -249,7 +249,7 @@ export interface AdminApi {
     input: { readonly contains?: string; readonly limit?: number }
     output: { readonly users: readonly { readonly accountId: string; readonly name: string }[] }
   }
-  /** Begin a session with what the issuer sent the browser back with. */
+  /** Begin a session with the parameters that the issuer returned to the browser. */
   FinishOidcSignIn: {
     input: { readonly code: string; readonly state: string }
     output: {
@@ -434,7 +434,7 @@ export interface AdminApi {
     input: Readonly<Record<string, never>>
     output: { readonly policies: readonly { readonly name: string; readonly document: string }[] }
   }
-  /** Tell for each question whether the caller may do that, and why. */
+  /** Evaluate for each request whether the caller may send it, and why. */
   GetPermissions: {
     input: {
       readonly questions: readonly {
@@ -593,7 +593,7 @@ export interface AdminApi {
     input: Readonly<Record<string, never>>
     output: { readonly settings: Readonly<Record<string, string | number | boolean | readonly string[]>> }
   }
-  /** Tell how one can sign in besides an access key. */
+  /** Get the ways to sign in other than with an access key. */
   GetSignInOptions: { input: Readonly<Record<string, never>>; output: { readonly oidc?: { readonly name: string } } }
   /** Get objects, versions and bytes of all buckets, and of each account that owns some. */
   GetUsage: {
@@ -654,7 +654,7 @@ export interface AdminApi {
       }[]
     }
   }
-  /** List buckets with their settings and usage, in order of name: of all accounts, or the own account for others. */
+  /** List buckets with settings and usage, by name: of all accounts for administrators, else of the own one. */
   ListBuckets: {
     input: {
       readonly accountId?: string
@@ -796,7 +796,7 @@ export interface AdminApi {
       }[]
     }
   }
-  /** Tell what lifecycle rules would do to the objects there are, now or in some days, without doing it. */
+  /** Preview what lifecycle rules would do to existing objects, now or in some days, without applying them. */
   PreviewLifecycle: {
     input: { readonly bucket: string; readonly document?: string; readonly days?: number }
     output: {
@@ -909,7 +909,7 @@ export interface AdminApi {
       readonly error?: string
     }
   }
-  /** Stop the backup that the server takes; the next one of the same name goes on with what was copied. */
+  /** Stop the backup that the server takes; the next one of the same name continues it. */
   StopServerBackup: {
     input: Readonly<Record<string, never>>
     output: {

@@ -36,7 +36,7 @@ interface StoredSession {
   readonly accessKey: string
   readonly person: SignedInPerson | undefined
   readonly tokenHash: Buffer
-  /** Tells a key whose secret was replaced. */
+  /** Detects that the secret of the key was replaced. */
   readonly secretMark: Buffer
   readonly startedAt: number
   usedAt: number

@@ -49,8 +49,7 @@ export const ListBucketsRoute = route({
   name: 'ListBuckets',
   method: 'GET',
   path: '/v1/buckets',
-  summary:
-    'List buckets with their settings and usage, in order of name: of all accounts, or the own account for others',
+  summary: 'List buckets with settings and usage, by name: of all accounts for administrators, else of the own one',
   permission: 'signed-in',
   input: {
     accountId: query(textField, 'Only the buckets of this account'),

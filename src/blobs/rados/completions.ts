@@ -11,7 +11,7 @@ const EAGER_MS = 0.5
 const PAUSE_MS = 1
 
 interface PendingOperation {
-  /** Read by nobody: it keeps the memory that librados writes to from being collected. */
+  /** Never read: it keeps the memory that librados writes to from being collected. */
   readonly memory: unknown
   readonly completion: Pointer
   readonly what: string

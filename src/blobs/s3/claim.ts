@@ -24,7 +24,7 @@ export async function claimPrefix(store: ObjectStore, storeId: Buffer): Promise<
   const own = markerOf(storeId)
   if ((await currentMarker(store)) === undefined) {
     await store.put(NAME, [own]).catch((error: unknown) => {
-      // Another process was faster: the marker tells whose it is.
+      // Another process was faster: the marker names its owner.
       if (!(error instanceof ObjectExists)) throw error
     })
   }

@@ -61,7 +61,7 @@ async function refuseVersions(store: ObjectStore, unfit: (what: string) => Unfit
     const response = await store.attempts(() => store.ask({ method: 'GET', query: { versioning: '' } }))
     status = childText(documentOf(response.body), 'Status')
   } catch (error) {
-    // Some stores do not know the question, or not every key may ask it.
+    // Some stores do not support the request, or the key may lack the permission.
     if (!(error instanceof RequestRefused)) throw error
   }
   if (status === 'Enabled') throw unfit('its bucket keeps old versions: use a bucket without versioning')

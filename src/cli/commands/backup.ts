@@ -104,7 +104,7 @@ async function chosen(vault: Vault, wanted: string | undefined): Promise<Manifes
   const runs = await vault.runs()
   const run = wanted ?? runs.at(-1)
   if (run === undefined || !runs.includes(run)) {
-    throw new CommandFailed(run === undefined ? 'there is no whole run' : `there is no run ${run}`)
+    throw new CommandFailed(run === undefined ? 'there is no complete run' : `there is no run ${run}`)
   }
   return vault.manifest(run)
 }

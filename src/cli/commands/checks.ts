@@ -19,8 +19,8 @@ interface Damage {
 }
 
 function damageText({ what, id, message, objects }: Damage): string {
-  const hurt = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
-  return escapeControls(`${what} ${id}: ${message}; hurts ${hurt.join(', ') || 'no object'}`)
+  const affected = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
+  return escapeControls(`${what} ${id}: ${message}; affects ${affected.join(', ') || 'no object'}`)
 }
 
 async function scrub(call: Invocation): Promise<CommandResult> {

@@ -92,7 +92,7 @@ function runtimeFindings(): DoctorFinding[] {
 
 function settingFindings(env: NodeJS.ProcessEnv): DoctorFinding[] {
   const findings = unknownVariables(env, Object.keys(FLAGS).map(variable)).map(name =>
-    odd('settings', `${name} is no setting`, 'look for a misspelling'),
+    odd('settings', `${name} is not a setting`, 'look for a misspelling'),
   )
   try {
     const config = readConfig([], env)

@@ -39,7 +39,7 @@ const disable = onServer({
     const admin = await call.admin()
     const ask = (): Promise<TableRow> => admin.ask('ChangeEncryptionKey', { ...nameOf(call), disabled: true })
     let value = await ask()
-    // Each response takes a while, so this is no busy loop.
+    // Each response takes a while, so this is not a busy loop.
     for (; value.checking !== undefined; value = await ask()) {
       call.progress(`looking for locked versions: ${value.checking} so far`)
     }

@@ -7,7 +7,7 @@ import type { TransferEndpoints } from './transfer.ts'
 
 const MARGIN_MS = 60_000
 
-/** The difference; undefined if there is none. Longer protection at the target is none. */
+/** The difference; undefined if there is none. Longer protection at the target is not a difference. */
 export async function compareLocks(
   { source, target }: TransferEndpoints,
   key: string,

@@ -94,7 +94,7 @@ export class Report {
       ...listed('failed, and the newer versions of these keys wait', this.failed),
       ...listed('missing or different at the end', this.missing),
       NEVER_KEPT,
-      this.isWhole ? 'nothing is missing' : 'NOT everything is there: run it again when the cause is mended',
+      this.isWhole ? 'nothing is missing' : 'NOT complete: run it again once the cause is fixed',
     ]
       .map(escapeControls)
       .join('\n')

@@ -10,7 +10,7 @@ export class SourceVanished extends Error {}
 /** A clear message for frequent cases, otherwise the server's. */
 function reasonOf({ code, message, status }: RequestRefused): string {
   if (code === 'InvalidObjectState') return 'archived: restore it at the source first'
-  if (status === 400) return `cannot be read without a key of its own (SSE-C), or at all: ${message} (${code})`
+  if (status === 400) return `cannot be read, or only with a customer key (SSE-C): ${message} (${code})`
   return `${message} (${code})`
 }
 

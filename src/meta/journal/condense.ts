@@ -1,5 +1,5 @@
 /**
- * Compacts journals while findings stand. No snapshot replaces them then, and a server may run for weeks before its
+ * Compacts journals while there are findings. No snapshot replaces them then, and a server may run for weeks before its
  * metadata are rebuilt. Finished journals are merged into one that has only the last write of each key: never larger
  * than the metadata. For keys with findings everything is kept.
  */

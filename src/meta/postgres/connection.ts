@@ -80,7 +80,7 @@ export class PostgresConnection {
     return this.#lost
   }
 
-  /** Closes without a farewell, for which a server that hangs would not answer. */
+  /** Closes without a Terminate message, which a hanging server would not process. */
   lose(): void {
     if (this.#lost) return
     this.#lost = true
@@ -237,7 +237,7 @@ export class Cluster {
   }
 
   /**
-   * All addresses at once, so that a server that hangs delays nobody; the errors when none is the primary. A process
+   * All addresses at once, so that a hanging server delays no caller; the errors when none is the primary. A process
    * that knows no timeline yet waits for every server and takes the newest.
    */
   async #tryAll(): Promise<PostgresConnection | readonly unknown[]> {

@@ -25,7 +25,8 @@ function sourceDate(request: RequestView, name: string): string | undefined {
   const sent = request.header(`:${name}`)
   if (sent === undefined || parseHttpDate(sent) !== undefined) return sent
   const at = parseTimestamp(sent)
-  if (at === undefined) throw invalidArgument(headerName(name), sent, `The value of ${headerName(name)} is no date.`)
+  if (at === undefined)
+    throw invalidArgument(headerName(name), sent, `The value of ${headerName(name)} is not a valid date.`)
   return formatHttpDate(at)
 }
 

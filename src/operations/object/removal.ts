@@ -29,14 +29,14 @@ export function checkBypassApplies({ request, bucket }: OperationContext): void 
 /** A date in header or document format. */
 export function ifModifiedAt(value: string, name: string): number {
   const at = parseHttpDate(value.trim()) ?? parseTimestamp(value.trim())
-  if (at === undefined) throw invalidArgument(name, value, `The value of ${name} is no date.`)
+  if (at === undefined) throw invalidArgument(name, value, `The value of ${name} is not a valid date.`)
   return at
 }
 
 export function ifSize(value: string, name: string): number {
   const size = Number(value.trim())
   if (/^\d{1,15}$/.test(value.trim())) return size
-  throw invalidArgument(name, value, `The value of ${name} is no size.`)
+  throw invalidArgument(name, value, `The value of ${name} is not a valid size.`)
 }
 
 interface RemovalInput {

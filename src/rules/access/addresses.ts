@@ -15,8 +15,8 @@ const MAPPED_ADDRESS = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/
 const PREFIX_BITS = /^(?:0|[1-9]\d{0,2})$/
 
 /**
- * Undefined for text that is no address; a zone index (`%eth0`) makes it none. An IPv4-mapped IPv6 address becomes the
- * IPv4 address, because a dual-stack socket reports IPv4 peers in that form.
+ * Undefined for text that is not an address, or that has a zone index (`%eth0`). An IPv4-mapped IPv6 address becomes
+ * the IPv4 address, because a dual-stack socket reports IPv4 peers in that form.
  */
 export function readAddress(text: string): SocketAddress | undefined {
   const version = text.includes('%') ? 0 : isIP(text)

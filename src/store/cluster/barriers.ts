@@ -78,7 +78,7 @@ export class PendingBarrier implements LocalBarrier {
   }
 }
 
-/** The next numbers, for the kinds that somebody asks for. */
+/** The next numbers, for the requested kinds. */
 export function raised(barriers: BarrierNumbers, kinds: ReadonlySet<BarrierKind>): BarrierNumbers {
   const next = { ...NO_BARRIERS, ...barriers }
   for (const kind of kinds) next[kind]++

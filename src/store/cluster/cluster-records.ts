@@ -31,7 +31,7 @@ export type BarrierNumbers = Readonly<Record<BarrierKind, number>>
 
 export const NO_BARRIERS: BarrierNumbers = { readers: 0, drafts: 0, keys: 0, holds: 0 }
 
-/** Rewritten at every renewal. Other members watch its stamp; nobody compares clocks. */
+/** Rewritten at every renewal. Other members watch its stamp; clocks are not compared. */
 interface Renewal {
   readonly count: number
   readonly passed: BarrierNumbers

@@ -88,7 +88,7 @@ async function expelDeadRivals(options: JoinOptions, rivals: readonly SeenMember
   }
 }
 
-/** Undefined when somebody else joined or asked for a barrier at the same moment. */
+/** Undefined when another member joined or raised a barrier at the same time. */
 async function tryToJoin(
   options: JoinOptions,
   view: ClusterView,

@@ -1,7 +1,7 @@
 /**
- * One gateway's membership of a cluster. It renews a record of its own; the leader expels a member whose renewal stands
- * still, and any member replaces a leader that does. Being expelled is a commit like any other: from then on nothing
- * that the expelled gateway sends can take effect, however late it arrives.
+ * One gateway's membership of a cluster. It renews its own record; the leader expels a member that stops renewing, and
+ * any member replaces a leader that does. Expelling is one commit: from then on no commit of the expelled gateway can
+ * succeed, however late it arrives.
  */
 import type { Clock } from '../../lib/clock.ts'
 import { WRITER_BYTES } from '../../lib/ids.ts'
@@ -45,7 +45,7 @@ interface MembershipParts {
   readonly random: Random
   readonly timing: ClusterTiming
   readonly id: Buffer
-  /** The barriers that had been asked for when this member joined. */
+  /** The barriers that had been raised when this member joined. */
   readonly joinedAt: BarrierNumbers
 }
 
@@ -153,7 +153,7 @@ export class Membership {
     for (const { key } of writes.slice(0, HOLDS_PER_COMMIT)) this.#released.delete(key)
   }
 
-  /** One round: look at everybody, answer, renew, ask, and lead if nobody else does. Rejects with `Expelled`. */
+  /** One round: read the cluster, answer and raise barriers, renew, lead if no member does. Rejects with `Expelled`. */
   async step(): Promise<void> {
     const view = await readCluster(this.meta)
     this.#view = view
@@ -232,7 +232,7 @@ export class Membership {
     }
   }
 
-  /** Leaves on purpose: nobody has to wait until this member is missed. */
+  /** Leaves on purpose, so that other members need not wait for its renewals to stop. */
   async leave(): Promise<void> {
     const view = await readCluster(this.meta)
     const isLeader = view.leader?.member.equals(this.id) === true
@@ -249,7 +249,7 @@ export class Membership {
 
 const leaderCheck = ({ leader }: ClusterView) => ({ key: clusterKey.leader(), stamp: leader?.entry.stamp })
 
-/** Fails when the member has renewed since it was looked at. */
+/** Fails when the member has renewed since the view was read. */
 const renewalCheck = ({ id, renewalEntry }: SeenMember) => ({ key: clusterKey.renewal(id), stamp: renewalEntry.stamp })
 
 const removalOf = ({ id }: SeenMember): Write[] => [

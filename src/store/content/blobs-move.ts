@@ -7,7 +7,7 @@ import type { Entry, Meta } from '../../meta/meta.ts'
 import { recordKey } from '../commit/record-keys.ts'
 
 export interface BlobsPlace {
-  /** Digest of the place: addresses may be long, and options of theirs concern nobody. */
+  /** Digest of the place, since an address may be long and its options do not identify it. */
   readonly id: Buffer
   /** For messages. */
   readonly name: string

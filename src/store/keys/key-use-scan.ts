@@ -23,7 +23,8 @@ const digestOf = (name: string): Buffer => createHash('sha256').update(name, 'ut
 export const keyStateKey = (name: string): Buffer => recordKey.namedKey(digestOf(name))
 export const keyUseScanKey = (name: string): Buffer => recordKey.keyUseScan(digestOf(name))
 
-export const keyReenabled = (): Fault => new Fault('OperationAborted', { reason: 'the key was enabled meanwhile' })
+export const keyReenabled = (): Fault =>
+  new Fault('OperationAborted', { reason: 'the key was enabled in the meantime' })
 
 /** A scan of the records under a key that was closed with this stamp. */
 export interface KeyUseScan {

@@ -20,7 +20,7 @@ export interface ExpectedToken {
 
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The token is not one that this server may believe. Its message never contains the token. */
+/** The token must not be trusted. Its message never contains the token. */
 export class InvalidIdToken extends Error {}
 
 /** No key of the issuer fits; it may have new ones. */
@@ -109,8 +109,8 @@ function checkClaims(claims: Claims, { issuer, clientId, nonce, now }: ExpectedT
   }
   require(iss === issuer, 'it is of another issuer')
   require(audiences.includes(clientId), 'it is for another client')
-  require(azp === undefined ? audiences.length === 1 : azp === clientId, 'it was made for another client')
-  require(typeof sub === 'string' && sub !== '', 'it names nobody')
+  require(azp === undefined ? audiences.length === 1 : azp === clientId, 'it was issued for another client')
+  require(typeof sub === 'string' && sub !== '', 'it has no subject')
   require(typeof exp === 'number' && exp + SKEW_SECONDS > seconds, 'it has expired')
   require(typeof iat === 'number' && iat - SKEW_SECONDS <= seconds, 'it is from the future')
   require(nbf === undefined || (typeof nbf === 'number' && nbf - SKEW_SECONDS <= seconds), 'it is not valid yet')
