@@ -10,7 +10,7 @@ import type { CredentialLookup } from '../auth/parsed-signature.ts'
 import { EMPTY_SHA256 } from '../auth/signing.ts'
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { knownNow, type MaybePromise } from '../lib/maybe-promise.ts'
 import { memoizeLast } from '../lib/memoize-last.ts'
 import type { Bucket } from '../model/bucket.ts'
 import type { Version } from '../model/version.ts'
@@ -103,10 +103,10 @@ export class ImmediateRead {
   /** For a GET or HEAD; a promise where the object's bytes have to be read. */
   answer(exchange: Exchange): MaybePromise<RequestState | undefined> {
     const { request, slot } = exchange
-    const plain = slot.isOverLimit ? undefined : this.#plainRequest(request)
-    if (plain === undefined) return undefined
     let opened: OpenedObject | undefined
     try {
+      const plain = slot.isOverLimit ? undefined : this.#plainRequest(request)
+      if (plain === undefined) return undefined
       const accounts = this.#parts.reads.identities()
       if (accounts === undefined) return undefined
       const authenticated = this.#authenticate(request, plain.dialect, accounts)
@@ -166,19 +166,18 @@ export class ImmediateRead {
 
   #authenticate(request: RawRequest, { scheme }: Dialect, accounts: CredentialLookup): Authenticated | undefined {
     const { clock, region, anyRegion, clientTimes } = this.#parts
-    const found = authenticate(request, {
-      scheme,
-      now: clock.now(),
-      clientTimes: clientTimes?.() ?? NO_TIMES,
-      region,
-      anyRegion,
-      findCredential: accessKey => accounts.findCredential(accessKey),
-    })
-    if (found instanceof Promise) {
-      // The pipeline looks the key up again, and then it is known.
-      found.catch(() => {})
-      return undefined
-    }
+    const found = knownNow(
+      authenticate(request, {
+        scheme,
+        now: clock.now(),
+        clientTimes: clientTimes?.() ?? NO_TIMES,
+        region,
+        anyRegion,
+        findCredential: accessKey => accounts.findCredential(accessKey),
+      }),
+    )
+    // The pipeline looks the key up again, and then it is known.
+    if (found === undefined) return undefined
     const { payload } = found
     const isEmpty = payload.kind === 'unsigned' || (payload.kind === 'sha256' && payload.hex === EMPTY_SHA256)
     return isEmpty && found.caller.kind !== 'anonymous' ? found : undefined

@@ -286,7 +286,7 @@ export class Listener {
     try {
       const sending = this.#respond(exchange, started, state)
       if (sending instanceof Promise)
-        return sending.catch(error => this.#fail(exchange, error)).then(() => this.#leave(exchange))
+        return sending.catch(error => this.#fail(exchange, error)).finally(() => this.#leave(exchange))
     } catch (error) {
       this.#fail(exchange, error)
     }

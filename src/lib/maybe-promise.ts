@@ -3,3 +3,13 @@
  * complete synchronously: a hot path awaits such a result only `if (result instanceof Promise)`.
  */
 export type MaybePromise<T> = T | Promise<T>
+
+/**
+ * The value if it is known now. A promise is given up, and its error with it: for callers that can obtain the value in
+ * another way, which then meets the same error.
+ */
+export function knownNow<T>(value: MaybePromise<T>): T | undefined {
+  if (!(value instanceof Promise)) return value
+  value.catch(() => {})
+  return undefined
+}

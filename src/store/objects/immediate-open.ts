@@ -2,6 +2,7 @@
  * Opens the current version of a key without a promise, where the engine returns records at once. Anything out of the
  * ordinary is undefined, and left to a request's session.
  */
+import { knownNow } from '../../lib/maybe-promise.ts'
 import type { Entry } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { isBucketName, isKey } from '../../rules/naming.ts'
@@ -30,8 +31,7 @@ export class ImmediateOpen {
 
   /** Includes every change acknowledged before this call; undefined while they have to be read. */
   identities(): IdentitySnapshot | undefined {
-    const found = this.#directory.now()
-    return found instanceof Promise ? undefined : found
+    return knownNow(this.#directory.now())
   }
 
   /** Undefined for an object that is missing or encrypted. */
@@ -64,9 +64,8 @@ export class ImmediateOpen {
   #get(key: Buffer): Entry | undefined {
     const name = mapKeyOf(key)
     const known = this.#cache.get(name)
-    const entry = this.#context.meta.get(key, known)
-    if (entry === undefined || entry instanceof Promise) return undefined
-    if (entry !== known) this.#cache.set(name, entry)
+    const entry = knownNow(this.#context.meta.get(key, known))
+    if (entry !== undefined && entry !== known) this.#cache.set(name, entry)
     return entry
   }
 }
