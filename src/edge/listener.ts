@@ -28,7 +28,7 @@ const CONNECTIONS_MAX = 10_000
 export interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
   readonly certificate?: Certificate | undefined
-  readonly pipeline: Pick<Pipeline, 'handle'> & Partial<Pick<Pipeline, 'readAtOnce'>>
+  readonly pipeline: Pick<Pipeline, 'handle'> & Partial<Pick<Pipeline, 'readImmediately'>>
   readonly clock: Clock
   readonly random: Random
   readonly recorder: Recorder
@@ -281,16 +281,17 @@ export class Listener {
   /** Never throws or rejects: an error closes only the connection of its request. */
   #serve(exchange: HttpExchange): MaybePromise<void> {
     const started = performance.now()
-    const state = exchange.isSafe ? this.#parts.pipeline.readAtOnce?.(exchange) : undefined
+    const state = exchange.isSafe ? this.#parts.pipeline.readImmediately?.(exchange) : undefined
     if (!(state instanceof RequestState)) return this.#serveInSteps(exchange, started, state)
+    let sending: MaybePromise<void> | undefined
     try {
-      const sending = this.#respond(exchange, started, state)
-      if (sending instanceof Promise)
-        return sending.catch(error => this.#fail(exchange, error)).finally(() => this.#leave(exchange))
+      sending = this.#respond(exchange, started, state)
     } catch (error) {
       this.#fail(exchange, error)
+    } finally {
+      if (!(sending instanceof Promise)) this.#leave(exchange)
     }
-    this.#leave(exchange)
+    return sending?.catch(error => this.#fail(exchange, error)).finally(() => this.#leave(exchange))
   }
 
   async #serveInSteps(

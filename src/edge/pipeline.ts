@@ -58,7 +58,7 @@ interface Session {
   readonly expired?: Promise<never> | undefined
 }
 
-/** A request before its caller is known. */
+/** The reads of a request; until it is authenticated, only those of identities. */
 interface RequestReads {
   /** Accounts and keys at the start of the request. */
   identities(): MaybePromise<IdentityLookup>
@@ -135,7 +135,7 @@ export class Pipeline {
   }
 
   /** For a GET or HEAD: the response without the steps of `handle`, or undefined if it needs them. */
-  readAtOnce(exchange: Exchange): MaybePromise<RequestState | undefined> {
+  readImmediately(exchange: Exchange): MaybePromise<RequestState | undefined> {
     return this.#immediateRead?.answer(exchange)
   }
 
@@ -154,10 +154,10 @@ export class Pipeline {
       if (exchange.request.method === 'OPTIONS') return await this.#preflight(state)
       if (origin !== undefined && state.cors.length === 0) state.cors = await this.#corsHeaders(exchange, state, origin)
       const operation = this.#route(exchange, state)
-      const { faultInjector: interfere } = this.#parts
-      if (interfere === undefined) return await this.#answer(exchange, state, operation)
+      const { faultInjector: injectFault } = this.#parts
+      if (injectFault === undefined) return await this.#answer(exchange, state, operation)
       const intercepted = { ...state.address, operation: operation.name, method: exchange.request.method }
-      return await interfere(intercepted, exchange, changed => this.#answer(changed, state, operation))
+      return await injectFault(intercepted, exchange, changed => this.#answer(changed, state, operation))
     } catch (error) {
       if (error instanceof ConnectionCut) throw error
       return this.#refuse(error, exchange, state)
@@ -183,17 +183,17 @@ export class Pipeline {
       let reads = this.#parts.begin(target, onlyReads(operation))
       if (reads instanceof Promise) reads = await reads
       try {
-        let accounts = reads.identities()
-        if (accounts instanceof Promise) accounts = await accounts
-        const authenticated = this.#authenticate(exchange, state, operation, accounts)
+        let identities = reads.identities()
+        if (identities instanceof Promise) identities = await identities
+        const authenticated = this.#authenticate(exchange, state, operation, identities)
         if (authenticated instanceof Promise) await authenticated
         const session = reads.session(state.caller!, exchange.requestId)
         let bucket = needsBucket(operation) ? session.facts.bucket(state.address.bucket) : undefined
         if (bucket instanceof Promise) bucket = await bucket
-        this.#enterBucket(state, bucket, accounts)
+        this.#enterBucket(state, bucket, identities)
         const permissions = operation.permission(state.request, state.target)
-        const about = { accounts, now: clock.now(), region, policies: this.#policies }
-        const authorizer = new Authorizer(exchange, state, { facts: session.facts, ...about })
+        const inputs = { accounts: identities, now: clock.now(), region, policies: this.#policies }
+        const authorizer = new Authorizer(exchange, state, { facts: session.facts, ...inputs })
         await authorizer.check(permissions)
         const successHeaders = isCharged(state) ? CHARGED : NO_HEADERS
         if (tlsForCustomerKeys && !exchange.secure) refuseCustomerKeys(state.request)
@@ -201,7 +201,7 @@ export class Pipeline {
         if (!operation.takesForm) exchange.sendContinue()
         const context = new RequestContext(exchange, state, {
           store: session.store,
-          accounts,
+          accounts: identities,
           anyRegion,
           clock,
           authorizer,

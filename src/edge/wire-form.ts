@@ -299,7 +299,7 @@ interface ResponseForm {
 
 /** D28. */
 export function regionHeader({ bucketRegion, dialect }: Omit<ResponseForm, 'cors'>): [string, string][] {
-  if (bucketRegion === undefined || !dialect.behavior.regionOnAnswers) return []
+  if (bucketRegion === undefined || !dialect.behavior.regionOnResponses) return []
   return [[wireName(dialect, ':bucket-region'), bucketRegion]]
 }
 

@@ -37,7 +37,7 @@ export interface DialectBehavior {
   /** R103, D26. For some documents a signed hash of the body suffices, since some clients send nothing else. */
   readonly signedHashProves: boolean
   /** D28. Every response about a bucket names its region; otherwise only that of HeadBucket does. */
-  readonly regionOnAnswers: boolean
+  readonly regionOnResponses: boolean
   /** R112. The fault for a checksum whose algorithm is not the declared one. */
   readonly checksumMismatch: 'InvalidRequest' | 'BadDigest'
   /** D14, D16, D21. How strictly an ACL document is read. */

@@ -78,8 +78,8 @@ async function compare({ parts, clock }: Served, options: Partial<ServingParts>)
     states[0].push(state)
     return state
   }
-  const readAtOnce = (exchange: Exchange) => {
-    const state = pipeline.readAtOnce(admitted(exchange))
+  const readImmediately = (exchange: Exchange) => {
+    const state = pipeline.readImmediately(admitted(exchange))
     return state instanceof Promise ? state.then(count) : count(state)
   }
   const handled = async (side: 0 | 1, handling: Promise<RequestState>): Promise<RequestState> => {
@@ -88,7 +88,7 @@ async function compare({ parts, clock }: Served, options: Partial<ServingParts>)
     return state
   }
   const listeners: Both<Listener> = [
-    listenerOver({ handle: exchange => handled(0, pipeline.handle(admitted(exchange))), readAtOnce }, serving(0)),
+    listenerOver({ handle: exchange => handled(0, pipeline.handle(admitted(exchange))), readImmediately }, serving(0)),
     listenerOver({ handle: exchange => handled(1, other.handle(admitted(exchange))) }, serving(1)),
   ]
   const [one, two] = [await listeners[0].listen('127.0.0.1', 0), await listeners[1].listen('127.0.0.1', 0)]

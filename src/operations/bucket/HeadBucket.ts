@@ -5,5 +5,5 @@ export const HeadBucket = operation({
   match: { method: 'HEAD', on: 'bucket' },
   permission: requires('ListBucket'),
   input: {},
-  run: async ctx => ({ headers: ctx.behavior.regionOnAnswers ? [] : [[':bucket-region', ctx.region]] }),
+  run: async ctx => ({ headers: ctx.behavior.regionOnResponses ? [] : [[':bucket-region', ctx.region]] }),
 })

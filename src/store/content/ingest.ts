@@ -163,11 +163,11 @@ async function smallDraft(
   options: IngestOptions,
 ): Promise<Draft> {
   await reserveRecordSpace(context, size)
-  const content = size === 0 ? NO_BYTES : await inlineContent(context, chunks, options.contentKey)
+  const content = size === 0 ? EMPTY_CONTENT : await inlineContent(context, chunks, options.contentKey)
   return { size, content, addRecords: () => {}, committed: () => {}, discard: noop }
 }
 
-const NO_BYTES: Content = { kind: 'slices', slices: [] }
+const EMPTY_CONTENT: Content = { kind: 'slices', slices: [] }
 
 async function inlineContent(
   context: StoreContext,
