@@ -314,13 +314,16 @@ export class ResponseWriter {
   }
 
   #write(piece: Buffer): MaybePromise<void> {
+    if (this.#unpaused >= UNPAUSED_BYTES_MAX) {
+      this.#unpaused = 0
+      return turn().then(() => this.#write(piece))
+    }
     this.bytes += piece.length
-    const since = this.#timeouts.clock.now()
     this.#unpaused += piece.length
-    const isTaken = this.#response.write(piece) || this.#isFlushed()
-    if (isTaken && this.#unpaused < UNPAUSED_BYTES_MAX) return this.#wrote(since)
+    const since = this.#timeouts.clock.now()
+    if (this.#response.write(piece) || this.#isFlushed()) return this.#wrote(since)
     this.#unpaused = 0
-    return (isTaken ? turn() : this.#happens('drain')).then(() => this.#wrote(since))
+    return this.#happens('drain').then(() => this.#wrote(since))
   }
 
   /** The runtime holds writes back until the end of the turn; true if the kernel takes all of them now. */
