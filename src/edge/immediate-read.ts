@@ -54,11 +54,18 @@ const IGNORED_HEADERS: ReadonlySet<string> = new Set([
   'cache-control',
   'connection',
   'pragma',
+  'referer',
   'user-agent',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-real-ip',
   ':content-sha256',
   ':date',
   ':user-agent',
 ])
+
+/** Sent by SDKs with every read, to check the bytes that they receive. */
+const CHECKSUM_MODE = ':checksum-mode'
 
 /** Few clients send more, and the pipeline limits their number. */
 const HEADERS_MAX = 32
@@ -72,13 +79,16 @@ const signedQuery = (prefix: string): RegExp =>
     `^(?:${prefix}(?:Algorithm|Content-Sha256|Credential|Date|Expires|Signature|SignedHeaders)=` +
       '(?:[A-Za-z0-9\\-._~/;]|%2F|%3B)*(?:&|$))+(?:x-id=[A-Za-z]+)?$',
   )
-/** Presigned parameters and nothing else; `x-id` is an SDK's note to itself. */
+/** Nothing, or an SDK's note to itself. */
+const PLAIN_QUERY = /^(?:x-id=[A-Za-z]+)?$/
+/** Presigned parameters and no others. */
 const SIGNED_QUERY = { svc: signedQuery('X-Svc-'), s3: signedQuery('X-Amz-') }
 
 /** A request about which only its signature and the caller's permission are left to decide. */
 interface PlainRequest {
   readonly dialect: Dialect
   readonly address: Address
+  readonly wantsChecksum: boolean
 }
 
 const NO_TIMES: readonly number[] = []
@@ -115,7 +125,7 @@ export class ImmediateRead {
       if (opened === undefined || !isPlain(opened)) return undefined
       const state = stateOf(exchange, plain, authenticated, opened.bucket)
       if (!this.#isAllowed(exchange, state, opened.handle.version, accounts)) return undefined
-      const response = plainRead(opened, request.method === 'HEAD')
+      const response = plainRead(opened, { isHead: request.method === 'HEAD', wantsChecksum: plain.wantsChecksum })
       opened = undefined
       if (!(response instanceof Promise)) return answered(state, response)
       return response.then(
@@ -136,10 +146,12 @@ export class ImmediateRead {
     let host: string | undefined
     let authorization: string | undefined
     let extended: Dialect | undefined
+    let wantsChecksum = false
     for (const [sent, value] of headers) {
       const { neutral, spoken } = nameSent(sent)
       if (neutral === 'host' && host === undefined) host = value
       else if (neutral === 'authorization' && authorization === undefined) authorization = value
+      else if (neutral === CHECKSUM_MODE && value === 'ENABLED' && !wantsChecksum) wantsChecksum = true
       else if (!IGNORED_HEADERS.has(neutral)) return undefined
       if (spoken !== undefined && extended !== undefined && spoken !== extended) return undefined
       extended ??= spoken
@@ -150,8 +162,8 @@ export class ImmediateRead {
       authorization === undefined ? dialectNamed(query, QUERY_PREFIXES) : dialectNamed(authorization, ALGORITHMS)
     if (address === undefined || dialect === undefined) return undefined
     if (extended !== undefined && extended !== dialect) return undefined
-    const isPlainQuery = authorization === undefined ? SIGNED_QUERY[dialect.name].test(query) : query === ''
-    return isPlainQuery ? { dialect, address } : undefined
+    const plainQuery = authorization === undefined ? SIGNED_QUERY[dialect.name] : PLAIN_QUERY
+    return plainQuery.test(query) ? { dialect, address, wantsChecksum } : undefined
   }
 
   #address(host: string, path: string): Address | undefined {

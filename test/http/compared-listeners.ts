@@ -155,6 +155,7 @@ async function fillPlain(writes: Writes, { svc, s3 }: Served): Promise<void> {
   await writes.put('plain', 'a%20b', 'space')
   await writes.put('plain', 'a%2520b', 'an escape in the key itself')
   await writes.put('plain', 'public', 'public', [[':acl', 'public-read']])
+  await writes.put('plain', 'summed', 'summed', [[':checksum-crc32', '1lD8fQ==']])
   await writes.put('plain', 'sealed', 'sealed', [[':server-side-encryption', 'AES256']])
   await writes.bucket('versioned')
   await writes.made(s3, {

@@ -6,7 +6,10 @@ import { bothAnswer, counted, headOf, LOCAL, PLAIN, type Request, withComparison
 import { type DialectName, MAIN, OTHER, READER, type Who } from './server.ts'
 
 const TARGETS = [
-  ...['small', 'empty', 'packed', 'long', 'dir/with~odd_.-name', 'public', 'sealed'].map(key => ['plain', key]),
+  ...['small', 'empty', 'packed', 'long', 'dir/with~odd_.-name', 'public', 'sealed', 'summed'].map(key => [
+    'plain',
+    key,
+  ]),
   ['plain', 'a%20b'],
   ['plain', 'missing'],
   ['plain', '/small'],
@@ -105,6 +108,15 @@ const CASES: [title: string, change: Partial<Request>, isImmediate: boolean][] =
     },
     true,
   ],
+  ['a checksum', { target: ['plain', 'summed'], headers: [[':checksum-mode', 'ENABLED']] }, true],
+  [
+    'a HEAD with a checksum',
+    { method: 'HEAD', target: ['plain', 'summed'], headers: [[':checksum-mode', 'ENABLED']] },
+    true,
+  ],
+  ['a checksum that is not there', { headers: [[':checksum-mode', 'ENABLED']] }, true],
+  ['an id of an SDK', { parameters: [['x-id', 'GetObject']] }, true],
+  ['headers of a proxy', { headers: [['x-forwarded-for', '10.0.0.1']] }, true],
   ['an object in a volume', { target: ['plain', 'packed'] }, true],
   ['a long object', { target: ['plain', 'long'] }, true],
   ['an empty object', { target: ['plain', 'empty'] }, true],
@@ -122,6 +134,7 @@ const CASES: [title: string, change: Partial<Request>, isImmediate: boolean][] =
   ['requester pays', { target: ['charged', 'small'] }, false],
   ['an encrypted object', { target: ['plain', 'sealed'] }, false],
   ['a deleted object', { target: ['versioned', 'deleted'] }, false],
+  ['another spelling of the checksum mode', { headers: [[':checksum-mode', 'enabled']] }, false],
   ['a range', { headers: [['range', 'bytes=0-0']] }, false],
   ['a version id', { parameters: [['versionId', 'null']] }, false],
   ['two hosts', { headers: [['host', 'second.example']] }, false],

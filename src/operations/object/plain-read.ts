@@ -3,7 +3,7 @@ import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import type { ObjectHandle } from '../../store/objects/objects.ts'
 import type { OperationResponse } from '../operation.ts'
-import { describe, isLocked } from './attributes.ts'
+import { checksumHeaders, describe, isLocked } from './attributes.ts'
 import { bodyOf } from './GetObject.ts'
 
 /** An object and its bucket, read together. Its bytes stay until the handle is closed. */
@@ -19,11 +19,20 @@ export const isPlain = ({ bucket, handle }: OpenedObject): boolean =>
   !bucket.documents.includes('lifecycle') &&
   !isLocked(handle.version)
 
+interface PlainReadInput {
+  readonly isHead: boolean
+  readonly wantsChecksum: boolean
+}
+
 /** Closes the handle, or lets the body close it. */
-export function plainRead({ bucket, handle }: OpenedObject, isHead: boolean): MaybePromise<OperationResponse> {
+export function plainRead(
+  { bucket, handle }: OpenedObject,
+  { isHead, wantsChecksum }: PlainReadInput,
+): MaybePromise<OperationResponse> {
   const { version } = handle
   const { size: length } = version
   const headers = describe(version, bucket.versioning !== 'off')
+  if (wantsChecksum) headers.push(...checksumHeaders(version))
   if (isHead) {
     handle.close()
     headers.push(['content-length', length])
