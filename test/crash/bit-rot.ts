@@ -45,7 +45,7 @@ function damage(folder: string, random: Random): string {
   else if (kind === 'truncate') truncateSync(path, at)
   else {
     if (kind === 'flip') bytes[at]! ^= 1 << below(8)
-    else bytes.fill(0, at, at + BLOCK_BYTES)
+    else bytes.fill(0, Math.min(at, bytes.length), Math.min(at + BLOCK_BYTES, bytes.length))
     writeFileSync(path, bytes)
   }
   return label
