@@ -49,7 +49,8 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
   const { scheme } = by
   const fields = canonicalFields(request)
   const { path, query } = splitTarget(request.target)
-  const { parsed, canonicalQuery } = parseSignature(fields, query, by)
+  const found = parseSignature(fields, query, by)
+  const { parsed } = found
   if (parsed === undefined) {
     const payload = anonymousPayload(fields, scheme)
     return { caller: { kind: 'anonymous' }, payload, region: by.region, signatureVersion: undefined }
@@ -64,7 +65,7 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
   const canonical = {
     method: request.method,
     path: path || '/',
-    query: canonicalQuery,
+    query: found.canonicalQuery,
     fields,
     signedHeaders,
     contentHash,

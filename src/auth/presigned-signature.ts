@@ -9,10 +9,12 @@ import {
   canonicalQuery,
   decodeCanonical,
   type HeaderFields,
+  isSignature,
   type QueryPair,
   queryIn,
   SCHEMES,
   type Scheme,
+  SIGNATURE_DIGITS,
   signedHeadersIn,
   UNSIGNED_PAYLOAD,
 } from './signing.ts'
@@ -68,7 +70,7 @@ const queryNames = ({ queryPrefix }: Scheme): Readonly<Record<QueryWord, string>
 const QUERY_NAMES = { svc: queryNames(SCHEMES.svc), s3: queryNames(SCHEMES.s3) }
 
 /** A presigned query, parsed without the headers that go with it. */
-export interface PresignedQuery
+interface PresignedQuery
   extends Pick<ParsedSignature, 'scope' | 'timestamp' | 'signedHeaders' | 'signature' | 'token'> {
   readonly seconds: number
   readonly contentHash: string | undefined
@@ -118,7 +120,7 @@ function parsePresignedQuery(pairs: readonly QueryPair[], scheme: Scheme): Presi
   }
 }
 
-/** The two forms of a query that its signature depends on. */
+/** A signature in a query, and the canonical query that it covers. */
 interface SignedQuery {
   readonly parsed: ParsedSignature
   readonly canonicalQuery: string
@@ -155,9 +157,6 @@ const presignedQueries = (scheme: Scheme): ParseCache<PresignedQuery> =>
 /** By query without the digits of its signature: URLs that were signed together, or are used again, share one. */
 const cachedQueries = { svc: presignedQueries(SCHEMES.svc), s3: presignedQueries(SCHEMES.s3) }
 
-const SIGNATURE_DIGITS = 64
-const SIGNATURE = /^[0-9a-f]{64}$/
-
 /**
  * Equals parsing the query: the digits of a signature do not affect the rest. Undefined if it has no signature of the
  * usual form or cannot be parsed; parsing it anew gives the reason.
@@ -171,7 +170,7 @@ export function cachedQuerySignature(query: string, fields: HeaderFields, scheme
   if (at < 0 || !isParameter || query[start - 1] !== '=' || (end !== query.length && query[end] !== '&'))
     return undefined
   const signature = query.slice(start, end)
-  if (!SIGNATURE.test(signature)) return undefined
+  if (!isSignature(signature)) return undefined
   try {
     const parsed = cachedQueries[scheme.name].get(query.slice(0, start) + query.slice(end))
     return signedQuery(parsed, signature, fields, scheme)

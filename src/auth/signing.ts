@@ -323,8 +323,12 @@ export function signingKey(scheme: Scheme, credential: Credential, scope: Scope)
   return key
 }
 
+export const SIGNATURE_DIGITS = 64
 const SIGNATURE = /^[0-9a-f]{64}$/
-const SIGNATURE_DIGITS = 64
+
+/** Whether the text has the form of a signature. */
+export const isSignature = (text: string): boolean => SIGNATURE.test(text)
+
 const ours = Buffer.alloc(SIGNATURE_DIGITS)
 const theirs = Buffer.alloc(SIGNATURE_DIGITS)
 
@@ -332,7 +336,7 @@ const theirs = Buffer.alloc(SIGNATURE_DIGITS)
 export function sameSignature(expected: string, provided: string): boolean {
   if (expected.length !== SIGNATURE_DIGITS) throw new RangeError(`expected a signature of ${SIGNATURE_DIGITS} digits`)
   ours.write(expected, 'latin1')
-  if (!SIGNATURE.test(provided)) return false
+  if (!isSignature(provided)) return false
   theirs.write(provided, 'latin1')
   return timingSafeEqual(ours, theirs)
 }

@@ -245,8 +245,6 @@ const FAST_MS = 1_000
 /** A client that reads as fast as the server writes must not keep it from serving others. */
 const UNPAUSED_BYTES_MAX = 2 ** 20
 
-const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
-
 /** Resolves on one of these events, or when the connection has closed or timed out. */
 function happens(
   on: { readonly response: ServerResponse; readonly socket: Socket; readonly timeouts: Timeouts },
@@ -316,7 +314,7 @@ export class ResponseWriter {
   #write(piece: Buffer): MaybePromise<void> {
     if (this.#unpaused >= UNPAUSED_BYTES_MAX) {
       this.#unpaused = 0
-      return turn().then(() => this.#write(piece))
+      return new Promise(setImmediate).then(() => this.#write(piece))
     }
     this.bytes += piece.length
     this.#unpaused += piece.length
