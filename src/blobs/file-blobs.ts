@@ -190,7 +190,11 @@ class FileBlobs implements Blobs {
   }
 
   async remove(id: BlobId, location: BlobLocation): Promise<void> {
-    if (location.volume === undefined) await this.#disk.remove(soloPath(this.#solo.root, id))
+    if (location.volume === undefined) await this.#discard(soloPath(this.#solo.root, id))
+  }
+
+  #discard(path: string): Promise<void> {
+    return this.#disk.discard === undefined ? this.#disk.remove(path) : this.#disk.discard(path)
   }
 
   async volumes(): Promise<readonly VolumeState[]> {
@@ -254,7 +258,7 @@ class FileBlobs implements Blobs {
     assert(parseVolumeName(volume) !== undefined, `${JSON.stringify(volume)} is not a volume`)
     assert(volume !== this.#writer.open, `volume ${volume} is still being written`)
     this.#readers.forget(volume)
-    await this.#disk.remove(join(this.#volumesFolder, volume))
+    await this.#discard(join(this.#volumesFolder, volume))
     if (this.#durable) await this.#folders.sync(this.#volumesFolder)
   }
 

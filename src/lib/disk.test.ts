@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { realDisk } from './disk.ts'
+
+const MIB = 2 ** 20
+const discard = (path: string): Promise<void> => realDisk.discard!(path)
+const folder = mkdtempSync(join(tmpdir(), 'discard-'))
+after(() => rmSync(folder, { recursive: true }))
+
+function fileOf(bytes: number, name: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, '')
+  truncateSync(path, bytes)
+  return path
+}
+
+test('a file is removed whatever its size, and a missing one is no error', async () => {
+  for (const bytes of [0, 1, 8 * MIB, 8 * MIB + 1, 30 * MIB]) {
+    const path = fileOf(bytes, 'any')
+    await discard(path)
+    assert.equal(existsSync(path), false, `${bytes} bytes`)
+  }
+  await discard(join(folder, 'missing'))
+})
+
+test('a large file is freed in steps, before its name goes', async () => {
+  const path = fileOf(30 * MIB, 'large')
+  const open = openSync(path, 'r')
+  await discard(path)
+  assert(fstatSync(open).size <= 8 * MIB)
+  closeSync(open)
+})
+
+test('a file that has another name keeps every byte', async () => {
+  const path = fileOf(30 * MIB, 'linked')
+  const snapshot = join(folder, 'snapshot')
+  linkSync(path, snapshot)
+  await discard(path)
+  assert.equal(existsSync(path), false)
+  assert.equal(statSync(snapshot).size, 30 * MIB)
+})
+
+test('files are freed one at a time, and a failure does not stop the next', async () => {
+  const first = fileOf(40 * MIB, 'first')
+  const second = fileOf(40 * MIB, 'second')
+  let overlaps = 0
+  const failing = assert.rejects(discard(folder), { code: /EISDIR|EPERM/ })
+  const removals = [discard(first), discard(second)]
+  let isDone = false
+  void Promise.all(removals).then(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    if (existsSync(first) && (!existsSync(second) || statSync(second).size < 40 * MIB)) overlaps++
+    await new Promise(setImmediate)
+  }
+  await failing
+  assert.equal(overlaps, 0)
+  assert.equal(existsSync(second), false)
+})
