@@ -75,9 +75,8 @@ export class DigestThread {
     return MD5_COST * Math.ceil(this.#md5s / MD5_LANES) + this.#streams.size - this.#md5s
   }
 
-  /** Another MD5 would be computed together with those it has. */
-  get hasFreeLane(): boolean {
-    return this.#md5s % MD5_LANES > 0
+  get hasMd5s(): boolean {
+    return this.#md5s > 0
   }
 
   open(algorithm: DigestAlgorithm): DigestStream {

@@ -108,12 +108,16 @@ test('the two digests of one body run on two threads, and further ones go where 
   )
 })
 
-test('four MD5s share a thread, and a fifth goes to another thread', () => {
+test('all MD5s share a thread, and other digests leave it to them', () => {
   const { threads, started } = puppets()
-  for (let opened = 0; opened < 6; opened++) void threads.open('md5')!.write([bytesOf(BUFFER_BYTES)])
+  const algorithms = ['md5', 'sha256', 'md5', 'sha1', 'md5', 'md5', 'md5', 'sha256'] as const
+  for (const algorithm of algorithms) void threads.open(algorithm)!.write([bytesOf(BUFFER_BYTES)])
   assert.deepEqual(
-    started.map(thread => thread.algorithms.length),
-    [4, 2],
+    started.map(thread => thread.algorithms),
+    [
+      ['md5', 'md5', 'md5', 'md5', 'md5'],
+      ['sha256', 'sha1', 'sha256'],
+    ],
   )
 })
 
