@@ -73,6 +73,8 @@ class FileBlobs implements Blobs {
   readonly #folders: FolderSync
   readonly #readers: OpenVolumes
   readonly #writes = new Set<Promise<BlobLocation>>()
+  /** The last discarded file. Blobs elsewhere have their own, since a network disk may not answer for hours. */
+  #discarding: Promise<void> = Promise.resolve()
   #closed = false
 
   constructor(options: BlobsOptions, volumesFolder: string, soloRoot: string) {
@@ -193,8 +195,13 @@ class FileBlobs implements Blobs {
     if (location.volume === undefined) await this.#discard(soloPath(this.#solo.root, id))
   }
 
+  /** One file at a time: each removal holds a thread of the few that the runtime has for all files. */
   #discard(path: string): Promise<void> {
-    return this.#disk.discard === undefined ? this.#disk.remove(path) : this.#disk.discard(path)
+    const disk = this.#disk
+    if (disk.discard === undefined) return disk.remove(path)
+    const removal = this.#discarding.then(() => disk.discard!(path))
+    this.#discarding = removal.catch(() => {})
+    return removal
   }
 
   async volumes(): Promise<readonly VolumeState[]> {

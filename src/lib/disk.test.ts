@@ -6,6 +6,7 @@ import {
   linkSync,
   mkdtempSync,
   openSync,
+  promises,
   rmSync,
   statSync,
   truncateSync,
@@ -54,21 +55,24 @@ test('a file that has another name keeps every byte', async () => {
   assert.equal(statSync(snapshot).size, 30 * MIB)
 })
 
-test('files are freed one at a time, and a failure does not stop the next', async () => {
-  const first = fileOf(40 * MIB, 'first')
-  const second = fileOf(40 * MIB, 'second')
-  let overlaps = 0
-  const failing = assert.rejects(discard(folder), { code: /EISDIR|EPERM/ })
-  const removals = [discard(first), discard(second)]
-  let isDone = false
-  void Promise.all(removals).then(() => {
-    isDone = true
+test('a snapshot taken while a file is freed keeps every byte that was left', async t => {
+  const path = fileOf(30 * MIB, 'late')
+  const snapshot = join(folder, 'late-snapshot')
+  const open = promises.open.bind(promises)
+  t.mock.method(promises, 'open', async (...args: Parameters<typeof open>) => {
+    const handle = await open(...args)
+    linkSync(path, snapshot)
+    return handle
   })
-  while (!isDone) {
-    if (existsSync(first) && (!existsSync(second) || statSync(second).size < 40 * MIB)) overlaps++
-    await new Promise(setImmediate)
-  }
-  await failing
-  assert.equal(overlaps, 0)
-  assert.equal(existsSync(second), false)
+  await discard(path)
+  assert.equal(existsSync(path), false)
+  assert.equal(statSync(snapshot).size, 30 * MIB)
+})
+
+test('a file that cannot be shortened is removed all the same', async t => {
+  const path = fileOf(30 * MIB, 'full')
+  t.mock.method(promises, 'open', () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })))
+  await discard(path)
+  assert.equal(existsSync(path), false)
+  await assert.rejects(discard(folder), { code: /EISDIR|EPERM/ })
 })

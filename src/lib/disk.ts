@@ -179,27 +179,20 @@ const STEP_BYTES = 8 * 2 ** 20
 
 /** A file with a further name is part of a snapshot: its bytes stay, and only this name goes. */
 async function shorten(path: string): Promise<void> {
-  const { size, nlink } = await fs.lstat(path)
-  if (size <= STEP_BYTES || nlink > 1) return
+  const { size } = await fs.lstat(path)
+  if (size <= STEP_BYTES) return
   const handle = await fs.open(path, 'r+')
   try {
-    for (let left = size - STEP_BYTES; left > 0; left -= STEP_BYTES) await handle.truncate(left)
+    // To whole steps: within a block that a snapshot shares, the rest would be copied, which a full disk refuses.
+    for (let left = STEP_BYTES * Math.floor((size - 1) / STEP_BYTES); left > 0; left -= STEP_BYTES) {
+      // A snapshot may be taken at any time.
+      if ((await handle.stat()).nlink > 1) return
+      await handle.truncate(left)
+    }
   } finally {
     await handle.close()
   }
 }
-
-async function discard(path: string): Promise<void> {
-  try {
-    await shorten(path)
-    await fs.unlink(path)
-  } catch (error) {
-    if (!isMissing(error)) throw error
-  }
-}
-
-/** The last discarded file; the next one waits until it is gone. */
-let discarding: Promise<void> = Promise.resolve()
 
 export const realDisk: Disk = {
   async open(path, how) {
@@ -246,13 +239,12 @@ export const realDisk: Disk = {
 
   /**
    * A filesystem that frees a large file at once makes every sync wait until it is done: 64 MiB took 45 ms, 1 GiB up to
-   * 250. So the file is shortened step by step, and only one file at a time: each removal also holds a thread of the
-   * few that the runtime has for all files.
+   * 250. So the file is shortened step by step first. Where that fails, as on a full disk or for a file of another user,
+   * it can still be removed.
    */
-  discard(path) {
-    const removal = discarding.then(() => discard(path))
-    discarding = removal.catch(() => {})
-    return removal
+  async discard(path) {
+    await shorten(path).catch(() => {})
+    await realDisk.remove(path)
   },
 
   async free(path) {
