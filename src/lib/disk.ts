@@ -239,8 +239,8 @@ export const realDisk: Disk = {
 
   /**
    * A filesystem that frees a large file at once makes every sync wait until it is done: 64 MiB took 45 ms, 1 GiB up to
-   * 250. So the file is shortened step by step first. Where that fails, as on a full disk or for a file of another user,
-   * it can still be removed.
+   * 250. So the file is shortened step by step first. Where that fails, as on a full disk or for a file of another
+   * user, it can still be removed.
    */
   async discard(path) {
     await shorten(path).catch(() => {})

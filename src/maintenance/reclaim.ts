@@ -14,6 +14,8 @@ import { readPage } from './records.ts'
 const COLLECTED_MAX = 8192
 const RECORDS_PER_SCAN = 256
 const RECORDS_PER_STEP = 256
+/** Large files take long to be freed, and neither a stop nor a backup waits for 256 of them. */
+const STEP_MS_MAX = 1_000
 /** Their commits are written together. */
 const RELEASES_AT_ONCE = 8
 
@@ -61,17 +63,20 @@ export class Reclaimer implements MaintenanceStep {
   }
 
   async #releaseSome(): Promise<void> {
-    const some = this.#collected.slice(0, RECORDS_PER_STEP)
-    const rest = this.#collected.slice(RECORDS_PER_STEP)
+    const { clock } = this.#context
+    const since = clock.elapsed()
+    const collected = this.#collected
     // The rest is collected again if a release throws.
     this.#collected = []
-    for (let at = 0; at < some.length; at += RELEASES_AT_ONCE) {
-      const releases = some.slice(at, at + RELEASES_AT_ONCE).map(entry => this.#release(entry))
+    let at = 0
+    while (at < Math.min(RECORDS_PER_STEP, collected.length) && clock.elapsed() - since < STEP_MS_MAX) {
+      const releases = collected.slice(at, at + RELEASES_AT_ONCE).map(entry => this.#release(entry))
       // None of them continues after the lock is released.
       await Promise.allSettled(releases)
       await Promise.all(releases)
+      at += RELEASES_AT_ONCE
     }
-    this.#collected = rest
+    this.#collected = collected.slice(at)
   }
 
   /** Releasing may add garbage before the cursor, so a round that freed anything is followed by another. */

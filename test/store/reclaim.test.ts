@@ -44,6 +44,23 @@ test('garbage that cannot be freed is reported and kept, without delaying the re
   }
 })
 
+test('a step ends early where freeing takes long, and the next one goes on', async () => {
+  const { store, clock } = await freshStore()
+  await litter(store)
+  const { blobs } = store.context
+  const remove = blobs.remove.bind(blobs)
+  blobs.remove = async (id, location) => {
+    clock.move(1_000)
+    await remove(id, location)
+  }
+  const reclaimer = new Reclaimer(store.context)
+  assert.equal(await reclaimer.step(), 'busy')
+  assert.equal((await garbageOf(store)).length, COUNT - 8)
+  await runUntilIdle(reclaimer)
+  assert.equal((await garbageOf(store)).length, 0)
+  await assertWhole(store)
+})
+
 /** Scans that reach this record fail, as those of a driver do. */
 function damaging(meta: Meta, bad: () => Buffer | undefined): Meta {
   return {
