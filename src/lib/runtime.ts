@@ -40,8 +40,8 @@ export function relaxCollector(): void {
 }
 
 /**
- * Lets V8 optimize a function after a third of the work that it waits for by default. After a start the first thousands
- * of requests then take a third less processor time; later ones take the same. See docs/performance.md.
+ * Lets V8 optimize a function after three fifths of the work that it waits for by default. After a start the first
+ * thousands of requests then take a third less processor time; later ones take the same. See docs/performance.md.
  * Only on Node 20: newer ones have a further compiler, and some print an error because they do not know the flag.
  */
 export function optimizeEarly(): void {
