@@ -111,7 +111,7 @@ export class ImmediateRead {
   }
 
   /** For a GET or HEAD; a promise where the object's bytes have to be read. */
-  answer(exchange: Exchange): MaybePromise<RequestState | undefined> {
+  answer(exchange: Exchange, bytesMax: number): MaybePromise<RequestState | undefined> {
     const { request, slot } = exchange
     let opened: OpenedObject | undefined
     try {
@@ -123,6 +123,7 @@ export class ImmediateRead {
       if (authenticated === undefined) return undefined
       opened = this.#parts.reads.object(plain.address.bucket, plain.address.key)
       if (opened === undefined || !isPlain(opened)) return undefined
+      if (request.method === 'GET' && opened.handle.version.size > bytesMax) return undefined
       const state = stateOf(exchange, plain, authenticated, opened.bucket)
       if (!this.#isAllowed(exchange, state, opened.handle.version, accounts)) return undefined
       const response = plainRead(opened, { isHead: request.method === 'HEAD', wantsChecksum: plain.wantsChecksum })

@@ -12,14 +12,17 @@ import { TIMEOUTS, Timeouts } from '../http/timeouts.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Random } from '../lib/random.ts'
+import { REPORTS_WRITTEN_BYTES } from '../lib/runtime.ts'
 import { Fault } from '../model/faults.ts'
-import { DIALECTS, type Dialect, wireName } from './dialect.ts'
+import type { Dialect } from './dialect.ts'
 import type { Exchange, ExchangeRecord, WireResponse } from './exchange.ts'
 import { ConnectionCut } from './fault-injection.ts'
-import { type ExchangeIds, faultOfParser, NO_REQUEST, rawResponse } from './malformed-request.ts'
+import { faultOfParser, NO_REQUEST, rawResponse } from './malformed-request.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Recorder } from './recorder.ts'
+import { idHeadersIn, RequestIds } from './request-ids.ts'
 import { RequestState } from './request-state.ts'
+import { SocketReads } from './socket-reads.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_MS_MAX = 30_000
@@ -46,12 +49,6 @@ const HTTP_OPTIONS = {
   requireHostHeader: false,
 } as const
 
-const idHeaders = (dialect: Dialect) => ({
-  requestIdHeader: wireName(dialect, ':request-id'),
-  hostIdHeader: wireName(dialect, ':id-2'),
-})
-const ID_HEADERS = { svc: idHeaders(DIALECTS.svc), s3: idHeaders(DIALECTS.s3) }
-
 /** Raw headers are a flat list of names and values. */
 function pairs(raw: readonly string[]): [string, string][] {
   const out: [string, string][] = []
@@ -72,12 +69,17 @@ interface HttpExchange extends Exchange, InFlightRequest {
   awaitsContinue: boolean
 }
 
+type ConnectionListener = (this: Server | SecureServer, socket: Socket) => void
+
+/** The runtime's own listener for new connections, which then has to be called for each. */
+function takenFromRuntime(server: Server | SecureServer, event: string): ConnectionListener {
+  const [listener] = server.listeners(event) as ConnectionListener[]
+  server.removeAllListeners(event)
+  return listener!
+}
+
 /** For errors that are also reported elsewhere. */
 const ignore = (): void => {}
-
-const REQUEST_ID_BYTES = 8
-/** Random ids are generated in batches of this size. */
-const IDS_DRAWN = 512
 
 export class Listener {
   readonly #parts: ListenerParts
@@ -85,24 +87,24 @@ export class Listener {
   readonly #timeouts: Timeouts
   readonly #admission = new Admission()
   readonly #isSecure: boolean
-  /** Identifies the process that responded. */
-  readonly #hostId: string
+  readonly #ids: RequestIds
   readonly #connections = new Map<Socket, ClientConnection>()
-  /** A batch of request ids, and the offset of the next. */
-  #drawn = ''
-  #nextId = 0
+  readonly #reads: SocketReads | undefined
 
   constructor(parts: ListenerParts) {
     this.#parts = parts
     this.#timeouts = new Timeouts(parts.clock)
-    this.#hostId = parts.random.bytes(24).toString('base64')
+    this.#ids = new RequestIds(parts.random)
     const { certificate } = parts
     this.#isSecure = certificate !== undefined
     this.#server =
       certificate !== undefined
         ? createSecureServer({ ...HTTP_OPTIONS, handshakeTimeout: HEADERS_MS_MAX, ...certificate })
         : createServer(HTTP_OPTIONS)
-    this.#server.on(this.#isSecure ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket))
+    this.#reads = this.#socketReads()
+    const event = this.#isSecure ? 'secureConnection' : 'connection'
+    const takeOver = this.#reads && takenFromRuntime(this.#server, event)
+    this.#server.on(event, (socket: Socket) => this.#connected(socket, takeOver))
     const onRequest = (message: IncomingMessage, response: ServerResponse): void => this.#begin(message, response)
     this.#server.on('request', onRequest)
     // Without these listeners, Node would send 100 or 417 before the pipeline sees the request.
@@ -113,6 +115,21 @@ export class Listener {
     this.#server.maxHeadersCount = 0
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broke(error.code, socket as Socket))
     this.#server.on('connect', (_message, socket) => this.#handedOver(socket as Socket))
+  }
+
+  #socketReads(): SocketReads | undefined {
+    const { pipeline, recorder, onError } = this.#parts
+    if (pipeline.readImmediately === undefined || !REPORTS_WRITTEN_BYTES) return undefined
+    return new SocketReads({
+      readImmediately: (exchange, bytesMax) => pipeline.readImmediately!(exchange, bytesMax),
+      recorder,
+      onError,
+      admission: this.#admission,
+      timeouts: this.#timeouts,
+      ids: this.#ids,
+      isSecure: this.#isSecure,
+      keepAliveSeconds: Math.floor(HTTP_OPTIONS.keepAliveTimeout / 1_000),
+    })
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
@@ -142,6 +159,7 @@ export class Listener {
   async abort(): Promise<void> {
     const closed = this.close()
     this.#server.closeAllConnections()
+    for (const connection of this.#connections.values()) connection.expire()
     await closed
   }
 
@@ -150,7 +168,7 @@ export class Listener {
     for (const connection of this.#connections.values()) if (connection.isBusy) connection.expire()
   }
 
-  #connected(socket: Socket): void {
+  #connected(socket: Socket, takeOver: ConnectionListener | undefined): void {
     const connection = new ClientConnection(socket, this.#timeouts)
     this.#connections.set(socket, connection)
     // Every queued response listens for the close event; `ClientConnection` bounds their number.
@@ -159,6 +177,11 @@ export class Listener {
     socket.once('close', () => {
       this.#connections.delete(socket)
       this.#timeouts.end(connection)
+    })
+    if (takeOver === undefined) return
+    this.#reads?.serve(connection, bytes => {
+      takeOver.call(this.#server, socket)
+      socket.emit('data', bytes)
     })
   }
 
@@ -183,7 +206,7 @@ export class Listener {
 
   #refuse(fault: Fault, socket: Socket): void {
     const { recorder, clock } = this.#parts
-    const ids = this.#newIds()
+    const ids = { requestId: this.#ids.next(), hostId: this.#ids.hostId }
     const state = new RequestState()
     const message = String(fault.detail.reason ?? fault.message)
     state.response = { status: fault.status, headers: [], body: undefined, close: true, message }
@@ -206,23 +229,6 @@ export class Listener {
     socket.end(rawResponse(fault, ids, clock.now()))
   }
 
-  #newIds(): ExchangeIds {
-    return { requestId: this.#newRequestId(), hostId: this.#hostId }
-  }
-
-  #newRequestId(): string {
-    if (this.#nextId === this.#drawn.length) {
-      this.#drawn = this.#parts.random
-        .bytes(IDS_DRAWN * REQUEST_ID_BYTES)
-        .toString('hex')
-        .toUpperCase()
-      this.#nextId = 0
-    }
-    const start = this.#nextId
-    this.#nextId += 2 * REQUEST_ID_BYTES
-    return this.#drawn.slice(start, this.#nextId)
-  }
-
   #begin(message: IncomingMessage, response: ServerResponse): void {
     response.on('error', ignore)
     const { method = '', url = '', socket } = message
@@ -235,8 +241,8 @@ export class Listener {
       return
     }
     const exchange: HttpExchange = {
-      requestId: this.#newRequestId(),
-      hostId: this.#hostId,
+      requestId: this.#ids.next(),
+      hostId: this.#ids.hostId,
       request,
       body: new IncomingBytes(message, this.#timeouts, request),
       remoteAddress: connection.remoteAddress,
@@ -356,7 +362,7 @@ export class Listener {
     const { isUnread } = exchange.body
     const headers: string[] = []
     for (const [name, value] of outgoing.headers) headers.push(name, value)
-    const { requestIdHeader, hostIdHeader } = ID_HEADERS[dialect.name]
+    const { requestIdHeader, hostIdHeader } = idHeadersIn(dialect)
     headers.push(requestIdHeader, exchange.requestId, hostIdHeader, exchange.hostId)
     if (isUnread || outgoing.close) {
       headers.push('connection', 'close')

@@ -3,12 +3,8 @@ import { STATUS_CODES } from 'node:http'
 import type { RawRequest } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import { DIALECTS, wireName } from './dialect.ts'
+import type { ExchangeIds } from './request-ids.ts'
 import { encodeFault } from './wire-form.ts'
-
-export interface ExchangeIds {
-  readonly requestId: string
-  readonly hostId: string
-}
 
 /** Stands in for a request that could not be parsed. */
 export const NO_REQUEST: RawRequest = { method: '', target: '', headers: [] }

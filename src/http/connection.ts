@@ -19,7 +19,7 @@ const NO_PREDECESSORS: readonly unknown[] = []
 /** One request on a connection, until its response is sent. */
 export interface InFlightRequest {
   readonly isSafe: boolean
-  readonly body: IncomingBytes
+  readonly body: Pick<IncomingBytes, 'isWhole' | 'cut'>
   /** Settles when the request has been served; later requests wait for it. */
   served: MaybePromise<unknown>
 }
@@ -31,7 +31,7 @@ export class ClientConnection implements PendingWait {
   #remoteAddress: string | undefined
   #tlsVersion: string | undefined
   #idleSince: number
-  #body: IncomingBytes | undefined
+  #body: InFlightRequest['body'] | undefined
   #refusal: (() => void) | undefined
   #isLingering = false
   #largeSentAt = Number.NEGATIVE_INFINITY

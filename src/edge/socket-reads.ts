@@ -1,0 +1,201 @@
+/**
+ * Plain reads without the runtime's HTTP implementation, which costs more than such a read itself. A new connection is
+ * read here: a request that arrives as one plain head, and that the fast path answers with few bytes, is answered on
+ * the socket. The first other request hands the connection to the runtime for good, with the bytes that have arrived.
+ */
+import type { Admission } from '../http/admission.ts'
+import type { ClientConnection, InFlightRequest } from '../http/connection.ts'
+import { flushed } from '../http/flushed.ts'
+import { type PlainHead, parsePlainHead } from '../http/plain-head.ts'
+import { responseHead } from '../http/response-head.ts'
+import type { Timeouts } from '../http/timeouts.ts'
+import { returnChunk } from '../lib/buffer-pool.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Exchange } from './exchange.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Recorder } from './recorder.ts'
+import { idHeadersIn, type RequestIds } from './request-ids.ts'
+import type { RequestState } from './request-state.ts'
+
+/** Larger bodies are streams, which the runtime's responses take. */
+const BODY_BYTES_MAX = 128 * 1024
+
+interface SocketReadsParts {
+  readonly readImmediately: Pipeline['readImmediately']
+  readonly recorder: Recorder
+  readonly admission: Admission
+  readonly timeouts: Timeouts
+  readonly ids: RequestIds
+  readonly isSecure: boolean
+  readonly keepAliveSeconds: number
+  readonly onError: (error: unknown, requestId: string) => void
+}
+
+const NO_BODY = {
+  isWhole: true,
+  cut(): void {},
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {},
+}
+
+interface SocketExchange extends Exchange, InFlightRequest {
+  readonly body: typeof NO_BODY
+  readonly connection: ClientConnection
+  readonly started: number
+  /** The client asked for its connection to be closed after the response. */
+  readonly isLast: boolean
+}
+
+const ignore = (): void => {}
+
+export class SocketReads {
+  readonly #parts: SocketReadsParts
+
+  constructor(parts: SocketReadsParts) {
+    this.#parts = parts
+  }
+
+  /** Reads a new connection; `handOver` gets the bytes of the first request that is not answered here. */
+  serve(connection: ClientConnection, handOver: (bytes: Buffer) => void): void {
+    const { socket } = connection
+    const leave = (bytes: Buffer): void => {
+      socket.off('data', onData)
+      socket.off('end', onEnd)
+      handOver(bytes)
+    }
+    const onData = (bytes: Buffer): void => {
+      if (!this.#isTaken(connection, bytes, leave)) leave(bytes)
+    }
+    // The client sends no further request; its responses are on their way.
+    const onEnd = (): void => void socket.end()
+    socket.on('error', ignore)
+    socket.on('data', onData)
+    socket.on('end', onEnd)
+  }
+
+  #isTaken(connection: ClientConnection, bytes: Buffer, handOver: (bytes: Buffer) => void): boolean {
+    const head = connection.isBusy ? undefined : parsePlainHead(bytes)
+    if (head === undefined) return false
+    const exchange = this.#exchangeOf(connection, head)
+    const reading = this.#parts.readImmediately(exchange, BODY_BYTES_MAX)
+    if (reading === undefined) {
+      exchange.slot.leave()
+      return false
+    }
+    this.#parts.recorder.begun()
+    const serve = (): MaybePromise<void> =>
+      reading instanceof Promise
+        ? this.#answerLater(exchange, reading, () => handOver(bytes))
+        : this.#answer(exchange, reading)
+    connection.begin(exchange, serve, () => this.#leave(exchange))
+    return true
+  }
+
+  #exchangeOf(connection: ClientConnection, { request, isLast }: PlainHead): SocketExchange {
+    const { ids, admission, isSecure } = this.#parts
+    return {
+      requestId: ids.next(),
+      hostId: ids.hostId,
+      request,
+      body: NO_BODY,
+      remoteAddress: connection.remoteAddress,
+      secure: isSecure,
+      tlsVersion: connection.tlsVersion,
+      slot: admission.enter(),
+      sendContinue: ignore,
+      beginEarly: ignore,
+      status: 0,
+      milliseconds: 0,
+      aborted: false,
+      receivedBytes: 0,
+      sentBytes: 0,
+      totalMilliseconds: 0,
+      isSafe: true,
+      served: undefined,
+      connection,
+      started: performance.now(),
+      isLast,
+    }
+  }
+
+  /** The socket is not read meanwhile, so that no later request overtakes this one. */
+  async #answerLater(
+    exchange: SocketExchange,
+    reading: Promise<RequestState | undefined>,
+    handOver: () => void,
+  ): Promise<void> {
+    const { socket } = exchange.connection
+    socket.pause()
+    const state = await reading
+    if (state === undefined) this.#leave(exchange)
+    else await this.#answer(exchange, state)
+    if (socket.destroyed) return
+    if (state === undefined) handOver()
+    socket.resume()
+  }
+
+  /** Records and sends the response. Never throws or rejects: an error closes only the connection of its request. */
+  #answer(exchange: SocketExchange, state: RequestState): MaybePromise<void> {
+    const { recorder, timeouts, onError } = this.#parts
+    const { socket } = exchange.connection
+    let sending: MaybePromise<void> | undefined
+    try {
+      exchange.status = state.response.status
+      exchange.milliseconds = performance.now() - exchange.started
+      exchange.aborted = socket.destroyed
+      recorder.decided(state, exchange)
+      this.#write(exchange, state)
+      sending = flushed(socket, timeouts)
+    } catch (error) {
+      onError(error, exchange.requestId)
+      socket.destroy()
+    }
+    if (!(sending instanceof Promise)) return this.#end(exchange, state)
+    return sending.then(() => this.#end(exchange, state))
+  }
+
+  #write(exchange: SocketExchange, { response, dialect }: RequestState): void {
+    const { isLast, requestId, hostId, request, connection } = exchange
+    const { status, body } = response
+    const { requestIdHeader, hostIdHeader } = idHeadersIn(dialect)
+    const ids: [string, string][] = [
+      [requestIdHeader, requestId],
+      [hostIdHeader, hostId],
+    ]
+    const headers = response.headers.concat(ids)
+    const { socket } = connection
+    const { keepAliveSeconds, timeouts } = this.#parts
+    const head = responseHead({ status, headers, isLast, keepAliveSeconds, now: timeouts.clock.now() })
+    socket.cork()
+    socket.write(head, 'latin1')
+    if (request.method !== 'HEAD' && body !== undefined) {
+      socket.write(body as Buffer)
+      exchange.sentBytes = (body as Buffer).length
+    }
+    socket.uncork()
+    if (!isLast) return
+    connection.endsWithAnswer()
+    socket.destroySoon()
+  }
+
+  /** The response was handed to the connection, or broke off. */
+  #end(exchange: SocketExchange, state: RequestState): void {
+    const { connection, sentBytes, started } = exchange
+    const { socket } = connection
+    const { body } = state.response
+    exchange.totalMilliseconds = performance.now() - started
+    connection.sent(sentBytes)
+    // On a lost connection the kernel may never have taken the bytes.
+    if (sentBytes > 0 && socket.writableLength === 0 && !socket.destroyed) returnChunk(body as Buffer)
+    try {
+      this.#parts.recorder.ended(state, exchange)
+    } finally {
+      this.#leave(exchange)
+    }
+  }
+
+  #leave(exchange: SocketExchange): void {
+    exchange.slot.leave()
+    exchange.connection.end(exchange)
+    this.#parts.recorder.left()
+  }
+}

@@ -1,0 +1,252 @@
+/** Plain reads that are answered on the socket, and connections that the runtime takes over. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { TIMEOUTS } from '../../src/http/timeouts.ts'
+import { REPORTS_WRITTEN_BYTES } from '../../src/lib/runtime.ts'
+import { TEST_CERTIFICATE } from './certificate.ts'
+import {
+  bothExchange,
+  type Compared,
+  comparable,
+  headOf,
+  LOCAL,
+  PLAIN,
+  type Request,
+  withComparison,
+} from './compared-listeners.ts'
+import { asking, open, received } from './raw-exchange.ts'
+import { BASE_HOST, type Served } from './server.ts'
+import { turn, until, Wire } from './wire.ts'
+
+const ON_NODE = { skip: LOCAL.skip || (!REPORTS_WRITTEN_BYTES && 'only Node lets a socket be handed over') }
+
+const get = (served: Served, key: string, change: Partial<Request> = {}): string =>
+  headOf({ ...PLAIN, target: ['plain', key], ...change }, served)
+
+const put = ({ s3 }: Served, body: string): string =>
+  s3.head({ method: 'PUT', host: BASE_HOST, path: '/plain/changed', body }) + body
+
+/** Sends each request when the response to the one before has begun, and then the end of the connection. */
+const oneByOne =
+  (requests: readonly string[]) =>
+  async ({ transport }: Compared, port: number): Promise<string> => {
+    const socket = await open(port, transport)
+    let count = 0
+    socket.on('data', chunk => {
+      count += chunk.length
+    })
+    const all = received(socket)
+    for (const request of requests) {
+      const before = count
+      socket.write(Buffer.from(request, 'latin1'))
+      assert(await until(() => count > before || socket.destroyed))
+    }
+    socket.end()
+    return comparable(await all)
+  }
+
+const bothAnswerOneByOne = (compared: Compared, requests: readonly string[]): Promise<string> =>
+  bothExchange(compared, '', oneByOne(requests))
+
+const statuses = (answers: string): string[] => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status!)
+
+for (const [title, options] of [
+  ['plain', {}],
+  ['TLS', { certificate: TEST_CERTIFICATE }],
+] as const) {
+  test(`reads of one connection are answered on the socket, until another request comes: ${title}`, ON_NODE, () =>
+    withComparison(async (compared, served) => {
+      const reads = ['small', 'packed', 'empty', 'small'].flatMap(key => [
+        get(served, key),
+        get(served, key, { method: 'HEAD' }),
+      ])
+      const range = get(served, 'small', { headers: [['range', 'bytes=1-2']] })
+      const answers = await bothAnswerOneByOne(compared, [...reads, range, ...reads])
+      assert.deepEqual(statuses(answers), [...reads.map(() => '200'), '206', ...reads.map(() => '200')])
+      assert.equal(compared.answeredOnSocket, 8)
+      assert.equal(compared.answered, 16)
+    }, options),
+  )
+}
+
+test('a read, a write and a read again', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const answers = await bothAnswerOneByOne(compared, [
+      get(served, 'small'),
+      put(served, 'one'),
+      get(served, 'changed'),
+      put(served, 'two'),
+      asking(get(served, 'changed'), 'close'),
+    ])
+    assert.deepEqual(statuses(answers), ['200', '200', '200', '200', '200'])
+    assert.deepEqual(answers.match(/\b(one|two)(?=HTTP|$)/g), ['one', 'two'])
+    assert.equal(compared.answeredOnSocket, 1)
+  }),
+)
+
+const MESSAGES = ['small', 'small', 'packed', 'packed', 'long', 'missing', 'range', 'write', 'bad'] as const
+
+function message(kind: (typeof MESSAGES)[number], served: Served): string {
+  if (kind === 'write') return put(served, 'body')
+  if (kind === 'range') return get(served, 'small', { headers: [['range', 'bytes=0-0']] })
+  return kind === 'bad' ? 'GET / HTTP/1.1\r\nHost : h\r\n\r\n' : get(served, kind)
+}
+
+test('any requests, cut anywhere, are answered as by the runtime alone', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    let onSocket = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...MESSAGES), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(2_000), { maxLength: 3 }),
+        fc.boolean(),
+        async (kinds, cuts, together) => {
+          const requests = kinds.map(kind => message(kind, served))
+          requests[requests.length - 1] = asking(requests.at(-1)!, 'close')
+          const whole = requests.join('')
+          const at = [0, ...cuts.filter(cut => cut < whole.length).sort((a, b) => a - b), whole.length]
+          const pieces = at.slice(1).map((end, i) => whole.slice(at[i], end))
+          await bothExchange(compared, '', together ? inPieces(pieces) : oneByOne(requests))
+          onSocket += compared.answeredOnSocket
+        },
+      ),
+      { numRuns: 150 },
+    )
+    assert.ok(onSocket >= 20, `${onSocket} requests were answered on the socket`)
+  }),
+)
+
+const inPieces =
+  (pieces: readonly string[]) =>
+  async ({ transport }: Compared, port: number): Promise<string> => {
+    const socket = await open(port, transport)
+    socket.setNoDelay(true)
+    const all = received(socket)
+    for (const piece of pieces) {
+      socket.write(Buffer.from(piece, 'latin1'))
+      for (let turns = 0; turns < 3; turns++) await turn()
+    }
+    return comparable(await all)
+  }
+
+test('a client that has sent its last request gets the response', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const ending = async (_: Compared, port: number): Promise<string> => {
+      const socket = await open(port, 'plain')
+      socket.end(get(served, 'packed'))
+      return comparable(await received(socket))
+    }
+    const answer = await bothExchange(compared, '', ending)
+    assert.deepEqual(statuses(answer), ['200'])
+    assert.equal(compared.answeredOnSocket, 1)
+  }),
+)
+
+/** Reads of blobs that wait until they are let go. */
+function delayed({ parts }: Served): { release(): void; restore(): void; readonly waiting: number } {
+  const { blobs } = parts.store.context
+  const readAtOnce = blobs.readAtOnce.bind(blobs)
+  const waits: (() => void)[] = []
+  blobs.readAtOnce = async (...args) => {
+    await new Promise<void>(resolve => waits.push(resolve))
+    return readAtOnce(...args)
+  }
+  return {
+    release() {
+      for (const go of waits.splice(0)) go()
+    },
+    restore: () => Object.assign(blobs, { readAtOnce }),
+    get waiting() {
+      return waits.length
+    },
+  }
+}
+
+test('a request behind one whose bytes are being read waits for it', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const reads = delayed(served)
+    const wire = await Wire.open(compared.ports[0])
+    wire.write(get(served, 'packed'))
+    assert(await until(() => reads.waiting === 1))
+    wire.write(get(served, 'small'), get(served, 'missing'))
+    for (let turns = 0; turns < 50; turns++) await turn()
+    assert.equal(wire.hasAnswer, false)
+    reads.release()
+    assert.equal((await wire.answer())?.body.length, 100_000)
+    assert.equal((await wire.answer())?.body.toString(), 'abc')
+    assert.equal((await wire.answer())?.code, 'NoSuchKey')
+    reads.restore()
+    wire.socket.destroy()
+  }),
+)
+
+test('a read that fails is answered by the pipeline, on the same connection', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const { blobs } = served.parts.store.context
+    const { read, readAtOnce } = blobs
+    const broken = async (): Promise<never> => {
+      throw Object.assign(new Error('input/output error'), { code: 'EIO' })
+    }
+    const brokenStream = (): never => {
+      throw Object.assign(new Error('input/output error'), { code: 'EIO' })
+    }
+    Object.assign(blobs, { read: brokenStream, readAtOnce: broken })
+    const answers = await bothAnswerOneByOne(compared, [get(served, 'packed'), get(served, 'small')])
+    assert.deepEqual(statuses(answers), ['500', '200'])
+    Object.assign(blobs, { read, readAtOnce })
+  }),
+)
+
+test('a client that goes away while its bytes are read takes nothing with it', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const reads = delayed(served)
+    const wire = await Wire.open(compared.ports[0])
+    wire.write(get(served, 'packed'))
+    assert(await until(() => reads.waiting === 1))
+    wire.socket.resetAndDestroy()
+    for (let turns = 0; turns < 50; turns++) await turn()
+    reads.release()
+    assert(await until(() => compared.metrics[0].samples()[0]![2] === 0))
+    assert.equal(compared.readers.count, 0)
+    reads.restore()
+  }),
+)
+
+test('an idle connection is closed after its time, and by a server that stops', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const [listener] = compared.listeners
+    const [unused, used] = [await Wire.open(compared.ports[0]), await Wire.open(compared.ports[0])]
+    used.write(get(served, 'small'))
+    assert.equal((await used.answer())?.status, 200)
+    served.clock.move(TIMEOUTS.keepAliveMs - 1)
+    listener.endOverdue()
+    used.write(get(served, 'small', { ageSeconds: -60 }))
+    assert.equal((await used.answer())?.status, 200)
+    served.clock.move(1)
+    listener.endOverdue()
+    assert(await until(() => unused.isClosed))
+    assert.equal(used.isClosed, false)
+    const closing = listener.close()
+    assert(await until(() => used.isClosed))
+    await closing
+  }),
+)
+
+test('a client that sends but does not read is cut off, and its requests end', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const wire = await Wire.open(compared.ports[0])
+    wire.socket.pause()
+    const inFlight = (): number => compared.metrics[0].samples()[0]![2]
+    for (let sent = 1; inFlight() === 0; sent++) {
+      assert.ok(sent < 1_000, 'the connection takes any amount')
+      wire.write(get(served, 'packed'))
+      assert(await until(() => compared.answeredOnSocket === sent))
+    }
+    served.clock.move(TIMEOUTS.responseStallMs)
+    compared.listeners[0].endOverdue()
+    assert(await until(() => inFlight() === 0))
+    wire.socket.resume()
+    assert(await until(() => wire.isClosed))
+  }),
+)
