@@ -64,7 +64,7 @@ test('a server with two workers under load has no findings in any round', () =>
     try {
       const client = clientOf(server)
       await client.requestOnce({ method: 'PUT' })
-      const clients = [1, 2, 3].map(seed => (stopped: () => boolean) => load(client, seed, stopped))
+      const clients = [1, 2, 3].map(seed => (stopped: () => Promise<boolean>) => load(client, seed, stopped))
       await amidChanges(clients, { rounds: 3, changes: 6 }, async () => {
         const { code, out, errors } = await holdfast(['fsck', '--deep', '--endpoint', server.consoleUrl])
         assert.equal(code, 0, out + errors)
@@ -74,9 +74,9 @@ test('a server with two workers under load has no findings in any round', () =>
     }
   }))
 
-async function load(client: S3Client, seed: number, stopped: () => boolean): Promise<void> {
+async function load(client: S3Client, seed: number, stopped: () => Promise<boolean>): Promise<void> {
   const sizes = [500, 20_000, 300_000, 1_200_000]
-  for (let changes = 0; !stopped(); changes++) {
+  for (let changes = 0; !(await stopped()); changes++) {
     const key = `key-${(seed * 7 + changes) % 5}`
     if (changes % 4 === 3) await client.requestOnce({ method: 'DELETE', key })
     else await put(client, key, payload(sizes[(changes + seed) % sizes.length]!, changes))

@@ -19,10 +19,10 @@ test('a check has no findings while two gateways change the store', { skip }, ()
       await makeBucket(first.store, 'bucket')
       const clients = [first, second].map(
         ({ store }, seed) =>
-          (stopped: () => boolean) =>
+          (stopped: () => Promise<boolean>) =>
             change(store, seed, stopped),
       )
-      const maintenance = (stopped: () => boolean): Promise<void> => maintain(first.store, stopped)
+      const maintenance = (stopped: () => Promise<boolean>): Promise<void> => maintain(first.store, stopped)
       await amidChanges([...clients, maintenance], { rounds: 2, changes: 4 }, async round => {
         const { problems, damage } = await check(first)
         assert.deepEqual([problems, damage], [[], []], `round ${round}`)

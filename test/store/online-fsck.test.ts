@@ -111,8 +111,8 @@ test('changes and maintenance during a check are no findings', () =>
     const { store } = parts
     await makeBucket(store, 'bucket', 'on')
     await store.buckets.setVersioning('bucket', 'suspended')
-    const clients = [1, 2, 3].map(seed => (stopped: () => boolean) => change(store, seed, stopped))
-    const maintenance = (stopped: () => boolean): Promise<void> => maintain(store, stopped)
+    const clients = [1, 2, 3].map(seed => (stopped: () => Promise<boolean>) => change(store, seed, stopped))
+    const maintenance = (stopped: () => Promise<boolean>): Promise<void> => maintain(store, stopped)
     await amidChanges([...clients, maintenance], { rounds: 8, changes: 10 }, async round => {
       const { problems, damage } = await check(parts)
       assert.deepEqual([problems, damage], [[], []], `round ${round}`)

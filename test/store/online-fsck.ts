@@ -38,7 +38,11 @@ export async function multipart(store: Store, key: string, sizes: readonly numbe
   await store.completion.complete({ ...upload, parts })
 }
 
-type Client = (stopped: () => boolean) => Promise<void>
+export type IsOver = () => Promise<boolean>
+type Client = (stopped: IsOver) => Promise<void>
+
+/** Nothing is freed during a check: clients that outrun it would fill the disk, and it would never end. */
+const CHANGES_PER_CHECK_MAX = 20
 
 /** Repeats a check until every client has begun this many changes, at least; fails as soon as a client does. */
 export async function amidChanges(
@@ -48,9 +52,11 @@ export async function amidChanges(
 ): Promise<void> {
   const begun = clients.map(() => 0)
   let isOver = false
+  let checks = 0
   const working = Promise.all(
     clients.map((client, index) =>
-      client(() => {
+      client(async () => {
+        while (!isOver && begun[index]! >= (checks + 1) * CHANGES_PER_CHECK_MAX) await turn()
         if (!isOver) begun[index]!++
         return isOver
       }),
@@ -62,7 +68,7 @@ export async function amidChanges(
   const isEnough = (round: number): boolean =>
     isOver || (round >= atLeast.rounds && Math.min(...begun) >= atLeast.changes)
   try {
-    for (let round = 0; !isEnough(round); round++) await runCheck(round)
+    for (; !isEnough(checks); checks++) await runCheck(checks)
   } finally {
     isOver = true
   }
@@ -70,11 +76,11 @@ export async function amidChanges(
 }
 
 /** One client: puts, copies, uploads and deletes of keys that others use too. */
-export async function change(store: Store, seed: number, stopped: () => boolean): Promise<void> {
+export async function change(store: Store, seed: number, stopped: IsOver): Promise<void> {
   const random = chance(seed)
   const sizes = [100, 6000, 90_000, 1_100_000]
   const key = (): string => `key-${below(random, 6)}`
-  for (let changes = 0; !stopped(); changes++) {
+  for (let changes = 0; !(await stopped()); changes++) {
     const dice = below(random, 10)
     if (dice < 3) await remove(store, 'bucket', key())
     else if (dice < 5) {
@@ -90,9 +96,9 @@ export async function change(store: Store, seed: number, stopped: () => boolean)
 }
 
 /** All maintenance that frees or moves bytes, again and again. */
-export async function maintain({ context }: Store, stopped: () => boolean): Promise<void> {
+export async function maintain({ context }: Store, stopped: IsOver): Promise<void> {
   const workers = [new Reclaimer(context), new Compactor(context, ANY_DEAD), new Sweeper(context)]
-  while (!stopped()) {
+  while (!(await stopped())) {
     await context.blobs.closeVolume()
     for (const worker of workers) await worker.step()
     await turn()
