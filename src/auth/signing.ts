@@ -7,6 +7,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { oneShotHash } from '../digest/one-shot-hash.ts'
 import { headerValue, type RawRequest, splitTarget } from '../http/raw-request.ts'
+import { memoizeLast } from '../lib/memoize-last.ts'
 import type { Credential } from '../model/caller.ts'
 
 /** The schemes differ only in these names; the edge detects which one a request uses and passes it in. */
@@ -132,15 +133,18 @@ function collapseSpaces(value: string): string {
   return collapsed.slice(start, end)
 }
 
-export function canonicalFields(request: RawRequest): HeaderFields {
+/** Requests that repeat the fields of the one before share them, too. */
+const fieldsOf = memoizeLast((headers: RawRequest['headers']): HeaderFields => {
   const fields = new Map<string, string>()
-  for (const [sent, value] of request.headers) {
+  for (const [sent, value] of headers) {
     const name = sent.toLowerCase()
     const before = fields.get(name)
     fields.set(name, before === undefined ? collapseSpaces(value) : `${before},${collapseSpaces(value)}`)
   }
   return fields
-}
+})
+
+export const canonicalFields = (request: RawRequest): HeaderFields => fieldsOf(request.headers)
 
 const UNRESERVED = /^[A-Za-z0-9\-._~]*$/
 /** Unreserved characters, and escapes in upper case of all other bytes. */

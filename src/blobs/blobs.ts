@@ -3,6 +3,7 @@
  * place afterwards. A blob has no name until a record points at it: this layer knows ids, locations and files, but no
  * buckets.
  */
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /** 16 bytes: the first six identify the writing process, so that a sweep can attribute unnamed bytes. */
 export type BlobId = Buffer
@@ -67,7 +68,7 @@ export interface Blobs {
   /** Payload bytes [start, end); every frame is checked before its bytes are returned. Streams with back-pressure. */
   read(id: BlobId, location: BlobLocation, start: number, end: number): AsyncIterable<Buffer>
   /** The same range as one buffer, without waiting where it is cached; undefined where it must be streamed. */
-  readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): Promise<Buffer | undefined>
+  readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): MaybePromise<Buffer | undefined>
   /** Frees a solo file at once; compaction frees packed bytes. */
   remove(id: BlobId, location: BlobLocation): Promise<void>
 

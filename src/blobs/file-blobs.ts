@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
+import { type MaybePromise, withFinally } from '../lib/maybe-promise.ts'
 import {
   type BlobId,
   type BlobLocation,
@@ -155,15 +156,14 @@ class FileBlobs implements Blobs {
     return readFrames(source, id, location, [start, end])
   }
 
-  async readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): Promise<Buffer | undefined> {
+  readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): MaybePromise<Buffer | undefined> {
     checkRange(location, start, end)
     if (location.volume === undefined) return undefined
     const volume = this.#readers.acquire(location.volume)
-    try {
-      return volume.file === undefined ? undefined : await readWholeFrames(volume.file, id, location, [start, end])
-    } finally {
-      this.#readers.release(volume)
-    }
+    return withFinally(
+      () => volume.file && readWholeFrames(volume.file, id, location, [start, end]),
+      () => this.#readers.release(volume),
+    )
   }
 
   #soloSource(id: BlobId): FrameSource {

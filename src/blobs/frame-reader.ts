@@ -8,7 +8,7 @@ import { CHUNK_BYTES, takeChunk } from '../lib/buffer-pool.ts'
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { ReadableFile } from '../lib/disk.ts'
-import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { type MaybePromise, withFinally } from '../lib/maybe-promise.ts'
 import { noteExternalBytes } from '../lib/runtime.ts'
 import { type BlobId, type BlobLocation, DamagedBlob } from './blobs.ts'
 import {
@@ -27,6 +27,8 @@ import {
 const BUDGET_BYTES = 32 * 2 ** 20
 /** The kernel accepts 1,024 buffers per call (IOV_MAX), and a frame uses two. */
 const FRAMES_MAX = 256
+/** Of a range that is read as a whole. Page cache, memory and checks of one part fit a second-level cache. */
+const PART_BYTES = 256 * 1024
 /** If the first frame is this close to the header, one read covers both: extra bytes are cheaper than another call. */
 const SKIPPED_BYTES_MAX = 64 * 1024
 
@@ -38,8 +40,11 @@ let readers = 0
 /** How many frames a reader, which holds the chunk that it reads and those ahead, may currently read at once. */
 function framesAtOnce(frameBytes: number, readsAhead = 1): number {
   const bytes = Math.min(CHUNK_BYTES, BUDGET_BYTES / ((1 + readsAhead) * Math.max(1, readers)))
-  return Math.min(FRAMES_MAX, Math.max(1, Math.floor(bytes / frameBytes)))
+  return framesIn(bytes, frameBytes)
 }
+
+const framesIn = (bytes: number, frameBytes: number): number =>
+  Math.min(FRAMES_MAX, Math.max(1, Math.floor(bytes / frameBytes)))
 
 interface Chunk {
   /** The payload of frames [first, last), without the CRCs between them. */
@@ -70,17 +75,25 @@ class FrameReader {
     this.#range = range
   }
 
-  /** Reads the first chunk and checks the header, in the same read if it is near. */
-  open(first: number, last: number): Promise<Chunk> {
-    const skipped = frameStart(first, this.#location.frameBytes) - HEADER_BYTES
-    if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEADER_BYTES + skipped)
-    return this.#apart(first, last)
+  /** Memory for the payload of frames [first, last). */
+  payloadOf(first: number, last: number): Buffer {
+    const { frameBytes, length } = this.#location
+    const bytes = Math.min(last * frameBytes, length) - first * frameBytes
+    noteExternalBytes?.(bytes)
+    return takeChunk(bytes)
   }
 
-  async #apart(first: number, last: number): Promise<Chunk> {
+  /** Reads the first chunk and checks the header, in the same read if it is near. */
+  open(first: number, last: number, payload = this.payloadOf(first, last)): MaybePromise<Chunk> {
+    const skipped = frameStart(first, this.#location.frameBytes) - HEADER_BYTES
+    if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEADER_BYTES + skipped, payload)
+    return this.#apart(first, last, payload)
+  }
+
+  async #apart(first: number, last: number, payload: Buffer): Promise<Chunk> {
     const head = Buffer.allocUnsafe(HEADER_BYTES)
     const filled = this.#fill([head], 0, head.length)
-    const chunk = first < last ? this.chunk(first, last) : NO_FRAMES
+    const chunk = first < last ? this.chunk(first, last, payload) : NO_FRAMES
     // The caller closes the file after an error, so neither read may outlast the other.
     await Promise.allSettled([filled, chunk])
     await filled
@@ -88,18 +101,15 @@ class FrameReader {
     return chunk
   }
 
-  chunk(first: number, last: number): Promise<Chunk> {
-    return this.#chunk(first, last, 0)
+  chunk(first: number, last: number, payload = this.payloadOf(first, last)): MaybePromise<Chunk> {
+    return this.#chunk(first, last, 0, payload)
   }
 
   /** Reads frames [first, last), starting `ahead` bytes before them to include the header. Payload is contiguous. */
-  async #chunk(first: number, last: number, ahead: number): Promise<Chunk> {
-    const { frameBytes, length } = this.#location
+  #chunk(first: number, last: number, ahead: number, payload: Buffer): MaybePromise<Chunk> {
+    const { frameBytes } = this.#location
     const count = last - first
-    const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
     const footBytes = this.#kind === 'solo' && last === this.#frames() ? FOOTER_BYTES : 0
-    const payload = takeChunk(payloadBytes)
-    noteExternalBytes?.(payloadBytes)
     const marks = Buffer.allocUnsafe(ahead + count * FRAME_CRC_BYTES + footBytes)
     const checks = marks.subarray(ahead, ahead + count * FRAME_CRC_BYTES)
     const foot = marks.subarray(marks.length - footBytes)
@@ -109,11 +119,13 @@ class FrameReader {
       pieces.push(payload.subarray(n * frameBytes, (n + 1) * frameBytes))
     }
     if (footBytes > 0) pieces.push(foot)
-    const filled = this.#fill(pieces, frameStart(first, frameBytes) - ahead, marks.length + payloadBytes)
-    if (filled instanceof Promise) await filled
-    if (ahead > 0) this.#checkHead(marks)
-    if (footBytes > 0) this.#checkFoot(foot)
-    return { payload, checks, first, last }
+    const filled = this.#fill(pieces, frameStart(first, frameBytes) - ahead, marks.length + payload.length)
+    const checked = (): Chunk => {
+      if (ahead > 0) this.#checkHead(marks)
+      if (footBytes > 0) this.#checkFoot(foot)
+      return { payload, checks, first, last }
+    }
+    return filled instanceof Promise ? filled.then(checked) : checked()
   }
 
   /** The number of leading frames whose CRC matches. */
@@ -128,7 +140,7 @@ class FrameReader {
   }
 
   /** The part of the range in the chunk's first `frames` frames. */
-  bytesOf({ payload, first }: Chunk, frames: number): Buffer {
+  bytesOf({ payload, first }: Pick<Chunk, 'payload' | 'first'>, frames: number): Buffer {
     const { from, length } = this.#wanted(first, Math.min(payload.length, frames * this.#location.frameBytes))
     return payload.subarray(from, from + Math.max(0, length))
   }
@@ -182,29 +194,49 @@ const damagedFrame = (id: BlobId, frame: number): DamagedBlob =>
   new DamagedBlob(id, `frame ${frame} does not match its checksum`)
 
 /**
- * Payload bytes [start, end) as one buffer, without waiting if the file is cached; undefined if they exceed what a
- * reader may read at once.
+ * Payload bytes [start, end) as one buffer, synchronously while the file is in the page cache: a part of it at a time,
+ * whose frames are checked while they are in the processor's cache. Undefined for an empty range.
  */
-export async function readWholeFrames(
+export function readWholeFrames(
   file: ReadableFile,
   id: BlobId,
   location: BlobLocation,
   [start, end]: readonly [number, number],
-): Promise<Buffer | undefined> {
+): MaybePromise<Buffer | undefined> {
+  if (start >= end) return undefined
   const { frameBytes } = location
   const first = Math.floor(start / frameBytes)
   const last = Math.ceil(end / frameBytes)
-  if (start >= end || last - first > framesAtOnce(frameBytes)) return undefined
   const reader = new FrameReader(file, id, location, [start, end])
-  readers++
-  try {
-    const chunk = await reader.open(first, last)
+  const payload = reader.payloadOf(first, last)
+  const check = (chunk: Chunk): void => {
     const sound = reader.soundFrames(chunk)
-    if (sound < last - first) throw damagedFrame(id, first + sound)
-    return reader.bytesOf(chunk, sound)
-  } finally {
-    readers--
+    if (chunk.first + sound < chunk.last) throw damagedFrame(id, chunk.first + sound)
   }
+  const readFrom = (from: number): MaybePromise<Buffer> => {
+    for (let at = from; at < last; ) {
+      // Elsewhere every read is a round trip.
+      const next = reader.isCached && file.readCached ? Math.min(at + framesIn(PART_BYTES, frameBytes), last) : last
+      const part = payload.subarray((at - first) * frameBytes, (next - first) * frameBytes)
+      const chunk = at === first ? reader.open(at, next, part) : reader.chunk(at, next, part)
+      if (chunk instanceof Promise) {
+        return chunk.then(read => {
+          check(read)
+          return readFrom(next)
+        })
+      }
+      check(chunk)
+      at = next
+    }
+    return reader.bytesOf({ payload, first }, last - first)
+  }
+  readers++
+  return withFinally(
+    () => readFrom(first),
+    () => {
+      readers--
+    },
+  )
 }
 
 export interface FrameSource {
@@ -217,8 +249,8 @@ export interface FrameSource {
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 /** The promise is awaited later; until then a rejection must not count as unhandled. */
-function inTheBackground(chunk: Promise<Chunk>): Promise<Chunk> {
-  chunk.catch(() => {})
+function inTheBackground(chunk: MaybePromise<Chunk>): MaybePromise<Chunk> {
+  if (chunk instanceof Promise) chunk.catch(() => {})
   return chunk
 }
 
@@ -232,7 +264,7 @@ export async function* readFrames(
   const { frameBytes } = location
   const first = Math.floor(start / frameBytes)
   const last = end > start ? Math.ceil(end / frameBytes) : first
-  const pending: Promise<Chunk>[] = []
+  const pending: MaybePromise<Chunk>[] = []
   readers++
   try {
     const file = await source.open()
@@ -240,7 +272,7 @@ export async function* readFrames(
     const upTo = (from: number): number => Math.min(from + framesAtOnce(frameBytes, readsAhead), last)
     const reader = new FrameReader(file, id, location, [start, end])
     let next = upTo(first)
-    const readNext = (): Promise<Chunk> => {
+    const readNext = (): MaybePromise<Chunk> => {
       const from = next
       next = upTo(from)
       return reader.chunk(from, next)

@@ -3,6 +3,7 @@
  * else is looked for in both places. Bytes are the same in both, and every frame is checked, so that a read that the
  * source cannot finish goes on in the target.
  */
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import {
   type BlobCapacity,
   type BlobId,
@@ -80,7 +81,7 @@ export class MovingBlobs implements Blobs {
     this.#known.set(volume, place)
   }
 
-  async readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): Promise<Buffer | undefined> {
+  readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): MaybePromise<Buffer | undefined> {
     const place = location.volume === undefined ? undefined : this.#known.get(location.volume)
     // Elsewhere the place is found by streaming.
     if (place !== this.#target) return undefined

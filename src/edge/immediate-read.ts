@@ -91,6 +91,33 @@ interface PlainRequest {
   readonly wantsChecksum: boolean
 }
 
+interface PlainFields {
+  readonly host: string | undefined
+  readonly authorization: string | undefined
+  /** The dialect of all extension headers. */
+  readonly extended: Dialect | undefined
+  readonly wantsChecksum: boolean
+}
+
+/** Undefined where a header might need another step. Requests may share the headers of the one before. */
+const plainFields = memoizeLast((headers: RawRequest['headers']): PlainFields | undefined => {
+  if (headers.length > HEADERS_MAX) return undefined
+  let host: string | undefined
+  let authorization: string | undefined
+  let extended: Dialect | undefined
+  let wantsChecksum = false
+  for (const [sent, value] of headers) {
+    const { neutral, spoken } = nameSent(sent)
+    if (neutral === 'host' && host === undefined) host = value
+    else if (neutral === 'authorization' && authorization === undefined) authorization = value
+    else if (neutral === CHECKSUM_MODE && value === 'ENABLED' && !wantsChecksum) wantsChecksum = true
+    else if (!IGNORED_HEADERS.has(neutral)) return undefined
+    if (spoken !== undefined && extended !== undefined && spoken !== extended) return undefined
+    extended ??= spoken
+  }
+  return { host, authorization, extended, wantsChecksum }
+})
+
 const NO_TIMES: readonly number[] = []
 
 const dialectNamed = (text: string, prefixes: Readonly<Record<Dialect['name'], string>>): Dialect | undefined =>
@@ -110,8 +137,8 @@ export class ImmediateRead {
     this.#bucketOfHost = memoizeLast(sent => bucketOfHost(sent, parts.baseHosts, parts.websiteHosts))
   }
 
-  /** For a GET or HEAD; a promise where the object's bytes have to be read. */
-  answer(exchange: Exchange, bytesMax: number): MaybePromise<RequestState | undefined> {
+  /** For a GET or HEAD; a promise where the object's bytes have to be read. A limit excludes streams. */
+  answer(exchange: Exchange, wholeBytesMax?: number): MaybePromise<RequestState | undefined> {
     const { request, slot } = exchange
     let opened: OpenedObject | undefined
     try {
@@ -123,10 +150,11 @@ export class ImmediateRead {
       if (authenticated === undefined) return undefined
       opened = this.#parts.reads.object(plain.address.bucket, plain.address.key)
       if (opened === undefined || !isPlain(opened)) return undefined
-      if (request.method === 'GET' && opened.handle.version.size > bytesMax) return undefined
+      const isHead = request.method === 'HEAD'
+      if (!isHead && wholeBytesMax !== undefined && opened.handle.version.size > wholeBytesMax) return undefined
       const state = stateOf(exchange, plain, authenticated, opened.bucket)
       if (!this.#isAllowed(exchange, state, opened.handle.version, accounts)) return undefined
-      const response = plainRead(opened, { isHead: request.method === 'HEAD', wantsChecksum: plain.wantsChecksum })
+      const response = plainRead(opened, { isHead, wantsChecksum: plain.wantsChecksum, wholeBytesMax })
       opened = undefined
       if (!(response instanceof Promise)) return answered(state, response)
       return response.then(
@@ -143,20 +171,9 @@ export class ImmediateRead {
 
   /** Undefined where anything about the request might need another step. */
   #plainRequest({ target, headers }: RawRequest): PlainRequest | undefined {
-    if (headers.length > HEADERS_MAX) return undefined
-    let host: string | undefined
-    let authorization: string | undefined
-    let extended: Dialect | undefined
-    let wantsChecksum = false
-    for (const [sent, value] of headers) {
-      const { neutral, spoken } = nameSent(sent)
-      if (neutral === 'host' && host === undefined) host = value
-      else if (neutral === 'authorization' && authorization === undefined) authorization = value
-      else if (neutral === CHECKSUM_MODE && value === 'ENABLED' && !wantsChecksum) wantsChecksum = true
-      else if (!IGNORED_HEADERS.has(neutral)) return undefined
-      if (spoken !== undefined && extended !== undefined && spoken !== extended) return undefined
-      extended ??= spoken
-    }
+    const fields = plainFields(headers)
+    if (fields === undefined) return undefined
+    const { host, authorization, extended, wantsChecksum } = fields
     const { path, query } = splitTarget(target)
     const address = host === undefined ? undefined : this.#address(host, path)
     const dialect =

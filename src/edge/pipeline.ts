@@ -134,9 +134,9 @@ export class Pipeline {
     this.#immediateRead = new ImmediateRead({ ...parts, reads, websiteHosts: website.hosts }, this.#policies)
   }
 
-  /** For a GET or HEAD: the response without the steps of `handle`, or undefined if it needs them or is larger. */
-  readImmediately(exchange: Exchange, bytesMax = Number.POSITIVE_INFINITY): MaybePromise<RequestState | undefined> {
-    return this.#immediateRead?.answer(exchange, bytesMax)
+  /** For a GET or HEAD: the response without the steps of `handle`; undefined if it needs them or exceeds the limit. */
+  readImmediately(exchange: Exchange, wholeBytesMax?: number): MaybePromise<RequestState | undefined> {
+    return this.#immediateRead?.answer(exchange, wholeBytesMax)
   }
 
   /** Resolves when the response is known; one that cannot wait for that begins through the exchange (R61, R95). */

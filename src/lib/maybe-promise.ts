@@ -13,3 +13,14 @@ export function knownNow<T>(value: MaybePromise<T>): T | undefined {
   value.catch(() => {})
   return undefined
 }
+
+/** `try … finally` around a computation that may go on after it returns. */
+export function withFinally<T>(run: () => MaybePromise<T>, finish: () => void): MaybePromise<T> {
+  let running: MaybePromise<T> | undefined
+  try {
+    running = run()
+  } finally {
+    if (!(running instanceof Promise)) finish()
+  }
+  return running instanceof Promise ? running.finally(finish) : running
+}

@@ -102,7 +102,7 @@ test('a removed volume is gone, and reading from it reports damage', () =>
     await blobs.removeVolume(location.volume!)
     assert.deepEqual(await keys(), [])
     await assert.rejects(readAll(blobs, idOf(1), location), isDamaged)
-    await assert.rejects(blobs.readAtOnce(idOf(1), location, 0, 10), isDamaged)
+    await assert.rejects(async () => blobs.readAtOnce(idOf(1), location, 0, 10), isDamaged)
     await assert.rejects(readAll(blobs, idOf(2), { ...location, volume: undefined }), isDamaged)
     await assert.rejects(collected(blobs.entries(location.volume!)), { code: 'ENOENT' })
   }))

@@ -74,16 +74,16 @@ async function compare({ parts, clock }: Served, options: Partial<ServingParts>)
   const compared = { answered: 0, answeredOnSocket: 0, isOverLimit: false }
   const admitted = (exchange: Exchange): Exchange =>
     compared.isOverLimit ? { ...exchange, slot: NO_ROOM.enter() } : exchange
-  const readImmediately = (exchange: Exchange, bytesMax?: number) => {
+  const readImmediately = (exchange: Exchange, wholeBytesMax?: number) => {
     const count = (state: RequestState | undefined): RequestState | undefined => {
       if (state === undefined) return undefined
       compared.answered++
       // Only a connection that the runtime has not taken over has a limit.
-      if (bytesMax !== undefined) compared.answeredOnSocket++
+      if (wholeBytesMax !== undefined) compared.answeredOnSocket++
       states[0].push(state)
       return state
     }
-    const state = pipeline.readImmediately(admitted(exchange), bytesMax)
+    const state = pipeline.readImmediately(admitted(exchange), wholeBytesMax)
     return state instanceof Promise ? state.then(count) : count(state)
   }
   const handled = async (side: 0 | 1, handling: Promise<RequestState>): Promise<RequestState> => {

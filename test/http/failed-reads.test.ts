@@ -90,9 +90,9 @@ function failingReads({ parts }: Served): (failure: Failure) => void {
       if (failure === 'later' && left <= 0) throw broken()
     }
   }
-  blobs.readAtOnce = (...args) => {
-    if (failure === 'first') throw broken()
-    return readAtOnce(...args)
+  blobs.readAtOnce = (id, location, start, end) => {
+    if (failure === 'first' || (failure === 'later' && end - start > SOME_BYTES)) throw broken()
+    return readAtOnce(id, location, start, end)
   }
   const [get, scan, lend] = [meta.get.bind(meta), meta.scan.bind(meta), meta.scanMap.bind(meta)]
   const isHurt = (key: Buffer): boolean => failure === 'first' && key.includes('inline')

@@ -174,10 +174,11 @@ export function bodyOf(
   handle: ObjectHandle,
   start: number,
   end: number,
+  wholeBytesMax = WHOLE_BYTES_MAX,
 ): MaybePromise<NonNullable<OperationResponse['body']>> {
   const inline = handle.inline(start, end)
   if (inline !== undefined) return inline
-  return end - start <= WHOLE_BYTES_MAX ? handle.whole(start, end) : handle.readAhead(start, end)
+  return end - start <= wholeBytesMax ? handle.whole(start, end) : handle.readAhead(start, end)
 }
 
 /** GetObject and HeadObject have the same input. */

@@ -22,12 +22,14 @@ export const isPlain = ({ bucket, handle }: OpenedObject): boolean =>
 interface PlainReadInput {
   readonly isHead: boolean
   readonly wantsChecksum: boolean
+  /** Up to this length a body is read as a whole; undefined for the length of short ones. */
+  readonly wholeBytesMax: number | undefined
 }
 
 /** Closes the handle, or lets the body close it. */
 export function plainRead(
   { bucket, handle }: OpenedObject,
-  { isHead, wantsChecksum }: PlainReadInput,
+  { isHead, wantsChecksum, wholeBytesMax }: PlainReadInput,
 ): MaybePromise<OperationResponse> {
   const { version } = handle
   const { size: length } = version
@@ -38,7 +40,7 @@ export function plainRead(
     headers.push(['content-length', length])
     return { status: 200, headers }
   }
-  const body = bodyOf(handle, 0, length)
+  const body = bodyOf(handle, 0, length, wholeBytesMax)
   return body instanceof Promise
     ? body.then(read => ({ status: 200, headers, body: read, length }))
     : { status: 200, headers, body, length }

@@ -2,6 +2,7 @@
 import { type BlobLocation, DamagedBlob } from '../../blobs/blobs.ts'
 import { unwrapBlobKey } from '../../crypto/key-wrap.ts'
 import { openSealed } from '../../crypto/sealing.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry } from '../../meta/meta.ts'
 import {
   type BlobRecord,
@@ -58,22 +59,26 @@ export async function requireContentPage(
 }
 
 /** Reads a range as one buffer, for a content that is a single plain blob; undefined for any other. */
-export async function readSingleBlob(
+export function readSingleBlob(
   context: StoreContext,
   content: Content,
   start: number,
   end: number,
-): Promise<Buffer | undefined> {
+): MaybePromise<Buffer | undefined> {
   if (content.kind !== 'slices' || content.slices.length !== 1) return undefined
   const slice = content.slices[0]!
   if (slice.of !== 'blob' || slice.key !== undefined) return undefined
-  let entry = context.meta.get(recordKey.blob(slice.id))
-  if (entry instanceof Promise) entry = await entry
-  const record = decodeBlob(slice.id, entry)
-  if (record.storageKey !== undefined) return undefined
-  const location = locationOf(record)
-  const bytes = await context.blobs.readAtOnce(slice.id, location, slice.start + start, slice.start + end)
-  return bytes ?? joined(context.blobs.read(slice.id, location, slice.start + start, slice.start + end))
+  const [from, to] = [slice.start + start, slice.start + end]
+  const read = (entry: Entry | undefined): MaybePromise<Buffer | undefined> => {
+    const record = decodeBlob(slice.id, entry)
+    if (record.storageKey !== undefined) return undefined
+    const location = locationOf(record)
+    const streamed = (): Promise<Buffer> => joined(context.blobs.read(slice.id, location, from, to))
+    const bytes = context.blobs.readAtOnce(slice.id, location, from, to)
+    return bytes instanceof Promise ? bytes.then(whole => whole ?? streamed()) : (bytes ?? streamed())
+  }
+  const entry = context.meta.get(recordKey.blob(slice.id))
+  return entry instanceof Promise ? entry.then(read) : read(entry)
 }
 
 export async function joined(bytes: AsyncIterable<Buffer>): Promise<Buffer> {

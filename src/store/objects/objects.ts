@@ -1,6 +1,7 @@
 /** The objects of a bucket: written, opened for reading, removed, and changed in their attributes. */
 import type { Body } from '../../blobs/blobs.ts'
 import { BodyDigest } from '../../digest/body-digest.ts'
+import { type MaybePromise, withFinally } from '../../lib/maybe-promise.ts'
 import {
   type Attributes,
   type Grant,
@@ -139,13 +140,15 @@ export class ObjectHandle {
   }
 
   /** Reads a short range as one buffer and closes the handle. */
-  async whole(start: number, end: number): Promise<Buffer> {
-    try {
-      const whole = await readSingleBlob(this.#context, this.version.content, start, end)
-      return whole ?? (await joined(this.read(start, end)))
-    } finally {
-      this.close()
-    }
+  whole(start: number, end: number): MaybePromise<Buffer> {
+    const streamed = (): Promise<Buffer> => joined(this.read(start, end))
+    return withFinally(
+      () => {
+        const single = readSingleBlob(this.#context, this.version.content, start, end)
+        return single instanceof Promise ? single.then(bytes => bytes ?? streamed()) : (single ?? streamed())
+      },
+      () => this.close(),
+    )
   }
 
   /** The part with this number; undefined when there is none. */
