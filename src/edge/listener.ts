@@ -1,7 +1,7 @@
 /** The HTTP/1.1 server. It knows no operation; it hands every request to the pipeline. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { Admission } from '../http/admission.ts'
 import { IncomingBytes, ResponseWriter } from '../http/body-transfer.ts'
 import { breakOff } from '../http/break-off.ts'
@@ -121,7 +121,7 @@ export class Listener {
     const { pipeline, recorder, onError } = this.#parts
     if (pipeline.readImmediately === undefined || !REPORTS_WRITTEN_BYTES) return undefined
     return new SocketReads({
-      readImmediately: (exchange, bytesMax) => pipeline.readImmediately!(exchange, bytesMax),
+      readImmediately: (exchange, wholeBytesMax) => pipeline.readImmediately!(exchange, wholeBytesMax),
       recorder,
       onError,
       admission: this.#admission,
@@ -149,8 +149,9 @@ export class Listener {
   /** Accepts no new connections; requests in flight finish, idle connections close. */
   close(): Promise<void> {
     return new Promise(resolve => {
-      this.#server.close(() => resolve())
-      this.#server.closeIdleConnections()
+      // Not the HTTP server's own, which cuts off responses that are complete but not taken by their clients.
+      if (REPORTS_WRITTEN_BYTES) NetServer.prototype.close.call(this.#server, () => resolve())
+      else this.#server.close(() => resolve())
       for (const connection of this.#connections.values()) connection.endWhenQuiet()
     })
   }
@@ -180,6 +181,7 @@ export class Listener {
     })
     if (takeOver === undefined) return
     this.#reads?.serve(connection, bytes => {
+      connection.heard()
       takeOver.call(this.#server, socket)
       socket.emit('data', bytes)
     })

@@ -18,7 +18,10 @@ import { idHeadersIn, type RequestIds } from './request-ids.ts'
 import type { RequestState } from './request-state.ts'
 
 /** Larger bodies are streams, which the runtime's responses take. */
-const BODY_BYTES_MAX = 128 * 1024
+const BODY_BYTES_MAX = 2 ** 20
+/** The same while many bodies are in memory, for a disk or for their clients. */
+const SHORT_BODY_BYTES_MAX = 128 * 1024
+const PENDING_MAX = 32
 
 interface SocketReadsParts {
   readonly readImmediately: Pipeline['readImmediately']
@@ -49,6 +52,8 @@ const ignore = (): void => {}
 
 export class SocketReads {
   readonly #parts: SocketReadsParts
+  /** Responses whose bytes are not read yet, or not taken by the kernel. */
+  #pending = 0
 
   constructor(parts: SocketReadsParts) {
     this.#parts = parts
@@ -65,8 +70,11 @@ export class SocketReads {
     const onData = (bytes: Buffer): void => {
       if (!this.#isTaken(connection, bytes, leave)) leave(bytes)
     }
-    // The client sends no further request; its responses are on their way.
-    const onEnd = (): void => void socket.end()
+    // The client sends no further request.
+    const onEnd = (): void => {
+      if (!connection.isBusy) socket.end()
+      else connection.endWhenQuiet()
+    }
     socket.on('error', ignore)
     socket.on('data', onData)
     socket.on('end', onEnd)
@@ -76,18 +84,31 @@ export class SocketReads {
     const head = connection.isBusy ? undefined : parsePlainHead(bytes)
     if (head === undefined) return false
     const exchange = this.#exchangeOf(connection, head)
-    const reading = this.#parts.readImmediately(exchange, BODY_BYTES_MAX)
+    const bodyBytesMax = this.#pending < PENDING_MAX ? BODY_BYTES_MAX : SHORT_BODY_BYTES_MAX
+    const reading = this.#parts.readImmediately(exchange, bodyBytesMax)
     if (reading === undefined) {
       exchange.slot.leave()
       return false
     }
     this.#parts.recorder.begun()
-    const serve = (): MaybePromise<void> =>
-      reading instanceof Promise
-        ? this.#answerLater(exchange, reading, () => handOver(bytes))
-        : this.#answer(exchange, reading)
+    const serve = (): MaybePromise<void> => {
+      const serving =
+        reading instanceof Promise
+          ? this.#answerLater(exchange, reading, () => handOver(bytes))
+          : this.#answer(exchange, reading)
+      return serving instanceof Promise ? this.#counted(serving) : undefined
+    }
     connection.begin(exchange, serve, () => this.#leave(exchange))
     return true
+  }
+
+  async #counted(serving: Promise<void>): Promise<void> {
+    this.#pending++
+    try {
+      await serving
+    } finally {
+      this.#pending--
+    }
   }
 
   #exchangeOf(connection: ClientConnection, { request, isLast }: PlainHead): SocketExchange {
@@ -126,16 +147,16 @@ export class SocketReads {
     const { socket } = exchange.connection
     socket.pause()
     const state = await reading
-    if (state === undefined) this.#leave(exchange)
-    else await this.#answer(exchange, state)
-    if (socket.destroyed) return
-    if (state === undefined) handOver()
     socket.resume()
+    if (state !== undefined) return this.#answer(exchange, state)
+    // Before this exchange ends: a server that stops closes a connection that has none.
+    if (!socket.destroyed) handOver()
+    this.#leave(exchange)
   }
 
   /** Records and sends the response. Never throws or rejects: an error closes only the connection of its request. */
   #answer(exchange: SocketExchange, state: RequestState): MaybePromise<void> {
-    const { recorder, timeouts, onError } = this.#parts
+    const { recorder, timeouts } = this.#parts
     const { socket } = exchange.connection
     let sending: MaybePromise<void> | undefined
     try {
@@ -145,12 +166,18 @@ export class SocketReads {
       recorder.decided(state, exchange)
       this.#write(exchange, state)
       sending = flushed(socket, timeouts)
+      // Not before: nothing can be written after the end, and waiting for the rest of a response is a write.
+      if (exchange.isLast) socket.destroySoon()
     } catch (error) {
-      onError(error, exchange.requestId)
-      socket.destroy()
+      this.#fail(exchange, error)
     }
     if (!(sending instanceof Promise)) return this.#end(exchange, state)
     return sending.then(() => this.#end(exchange, state))
+  }
+
+  #fail({ connection, requestId }: SocketExchange, error: unknown): void {
+    this.#parts.onError(error, requestId)
+    connection.socket.destroy()
   }
 
   #write(exchange: SocketExchange, { response, dialect }: RequestState): void {
@@ -172,9 +199,7 @@ export class SocketReads {
       exchange.sentBytes = (body as Buffer).length
     }
     socket.uncork()
-    if (!isLast) return
-    connection.endsWithAnswer()
-    socket.destroySoon()
+    if (isLast) connection.endsWithAnswer()
   }
 
   /** The response was handed to the connection, or broke off. */
@@ -188,6 +213,8 @@ export class SocketReads {
     if (sentBytes > 0 && socket.writableLength === 0 && !socket.destroyed) returnChunk(body as Buffer)
     try {
       this.#parts.recorder.ended(state, exchange)
+    } catch (error) {
+      this.#fail(exchange, error)
     } finally {
       this.#leave(exchange)
     }

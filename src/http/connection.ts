@@ -31,6 +31,8 @@ export class ClientConnection implements PendingWait {
   #remoteAddress: string | undefined
   #tlsVersion: string | undefined
   #idleSince: number
+  /** Until the first bytes have arrived. */
+  #isNew = true
   #body: InFlightRequest['body'] | undefined
   #refusal: (() => void) | undefined
   #isLingering = false
@@ -59,6 +61,12 @@ export class ClientConnection implements PendingWait {
     return this.#tlsVersion
   }
 
+  /** Called when the first bytes have arrived, a whole request or less. */
+  heard(): void {
+    this.#isNew = false
+    this.#idleSince = this.#timeouts.clock.now()
+  }
+
   /** Called when a response of this size has been handed to the socket; the client may not have read it. */
   sent(bytes: number): void {
     if (bytes > LARGE_BYTES) this.#largeSentAt = this.#timeouts.clock.now()
@@ -75,6 +83,7 @@ export class ClientConnection implements PendingWait {
    */
   begin(request: InFlightRequest, serve: () => MaybePromise<void>, skip: () => void): void {
     // Few clients pipeline.
+    if (this.#isNew) this.heard()
     const before = this.#inFlight.length === 0 ? NO_PREDECESSORS : this.#predecessorsOf(request)
     this.#inFlight.push(request)
     this.#body = request.body
@@ -133,8 +142,12 @@ export class ClientConnection implements PendingWait {
   }
 
   isOver(now: number): boolean {
-    const timeoutMs = this.#isLingering ? TIMEOUTS.lingerMs : TIMEOUTS.keepAliveMs
-    return !this.isBusy && now - this.#idleSince >= timeoutMs
+    return !this.isBusy && now - this.#idleSince >= this.#timeoutMs
+  }
+
+  get #timeoutMs(): number {
+    if (this.#isLingering) return TIMEOUTS.lingerMs
+    return this.#isNew ? TIMEOUTS.firstBytesMs : TIMEOUTS.keepAliveMs
   }
 
   get isBusy(): boolean {

@@ -3,6 +3,17 @@ import { STATUS_CODES } from 'node:http'
 import { memoizeLast } from '../lib/memoize-last.ts'
 
 const INVALID = /[^\t\x20-\x7e\x80-\xff]/
+const NAME = /^[\w!#$%&'*+\-.^`|~]+$/
+
+/** Names that were checked: few differ, except those of metadata. */
+const names = new Set<string>()
+const NAMES_MAX = 1_000
+
+function checkName(name: string): void {
+  if (names.has(name)) return
+  if (!NAME.test(name)) throw new TypeError(`Invalid character in the name of header ${JSON.stringify(name)}`)
+  if (names.size < NAMES_MAX) names.add(name)
+}
 
 const dateOf = memoizeLast((second: number) => new Date(second * 1_000).toUTCString())
 
@@ -15,11 +26,12 @@ interface HeadParts {
   readonly now: number
 }
 
-/** Throws on a value that would end its line. */
+/** Throws on a name or value that would end its line. */
 export function responseHead({ status, headers, isLast, keepAliveSeconds, now }: HeadParts): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
   for (let i = 0; i < headers.length; i++) {
     const [name, value] = headers[i]!
+    checkName(name)
     if (INVALID.test(value)) throw new TypeError(`Invalid character in header ${name}`)
     text += `${name}: ${value}\r\n`
   }

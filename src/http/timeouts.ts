@@ -10,6 +10,8 @@ export const TIMEOUTS = {
   /** Over this window a body must deliver at least this much: 1 KB a second. */
   windowMs: 60_000,
   windowBytesMin: 60 * 1024,
+  /** A new connection may take this long to send its first bytes. The runtime has a limit for the rest of a head. */
+  firstBytesMs: 40_000,
   /** A connection may take this long to send the headers of its next request. */
   keepAliveMs: 60_000,
   /** A write of a response must drain within this time. */

@@ -1,5 +1,6 @@
 /** Plain reads that are answered on the socket, and connections that the runtime takes over. */
 import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { TIMEOUTS } from '../../src/http/timeouts.ts'
@@ -15,11 +16,16 @@ import {
   type Request,
   withComparison,
 } from './compared-listeners.ts'
-import { asking, open, received } from './raw-exchange.ts'
+import { asking, open, received, type Transport } from './raw-exchange.ts'
 import { BASE_HOST, type Served } from './server.ts'
 import { turn, until, Wire } from './wire.ts'
 
 const ON_NODE = { skip: LOCAL.skip || (!REPORTS_WRITTEN_BYTES && 'only Node lets a socket be handed over') }
+
+const VARIANTS = [
+  ['plain', {}],
+  ['TLS', { certificate: TEST_CERTIFICATE }],
+] as const
 
 const get = (served: Served, key: string, change: Partial<Request> = {}): string =>
   headOf({ ...PLAIN, target: ['plain', key], ...change }, served)
@@ -51,10 +57,7 @@ const bothAnswerOneByOne = (compared: Compared, requests: readonly string[]): Pr
 
 const statuses = (answers: string): string[] => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status!)
 
-for (const [title, options] of [
-  ['plain', {}],
-  ['TLS', { certificate: TEST_CERTIFICATE }],
-] as const) {
+for (const [title, options] of VARIANTS) {
   test(`reads of one connection are answered on the socket, until another request comes: ${title}`, ON_NODE, () =>
     withComparison(async (compared, served) => {
       const reads = ['small', 'packed', 'empty', 'small'].flatMap(key => [
@@ -181,6 +184,29 @@ test('a request behind one whose bytes are being read waits for it', ON_NODE, ()
   }),
 )
 
+test('long bodies that wait in memory are limited in number; others are streams', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const reads = delayed(served)
+    const wires: Wire[] = []
+    for (let count = 0; count < 32; count++) {
+      const wire = await Wire.open(compared.ports[0])
+      wires.push(wire.write(get(served, 'long')))
+    }
+    assert(await until(() => reads.waiting === 32))
+    const next = await Wire.open(compared.ports[0])
+    assert.equal((await next.write(get(served, 'long')).answer())?.body.length, 700_000)
+    assert.equal(reads.waiting, 32)
+    reads.release()
+    for (const wire of wires) assert.equal((await wire.answer())?.body.length, 700_000)
+    assert.equal(compared.answeredOnSocket, 32)
+    reads.restore()
+    const after = await Wire.open(compared.ports[0])
+    assert.equal((await after.write(get(served, 'long')).answer())?.status, 200)
+    assert.equal(compared.answeredOnSocket, 33)
+    for (const { socket } of [...wires, next, after]) socket.destroy()
+  }),
+)
+
 test('a read that fails is answered by the pipeline, on the same connection', ON_NODE, () =>
   withComparison(async (compared, served) => {
     const { blobs } = served.parts.store.context
@@ -219,17 +245,120 @@ test('an idle connection is closed after its time, and by a server that stops', 
     const [unused, used] = [await Wire.open(compared.ports[0]), await Wire.open(compared.ports[0])]
     used.write(get(served, 'small'))
     assert.equal((await used.answer())?.status, 200)
-    served.clock.move(TIMEOUTS.keepAliveMs - 1)
-    listener.endOverdue()
-    used.write(get(served, 'small', { ageSeconds: -60 }))
-    assert.equal((await used.answer())?.status, 200)
-    served.clock.move(1)
+    served.clock.move(TIMEOUTS.firstBytesMs)
     listener.endOverdue()
     assert(await until(() => unused.isClosed))
-    assert.equal(used.isClosed, false)
+    served.clock.move(TIMEOUTS.keepAliveMs - TIMEOUTS.firstBytesMs - 1)
+    listener.endOverdue()
+    used.write(get(served, 'small'))
+    assert.equal((await used.answer())?.status, 200)
+    served.clock.move(TIMEOUTS.keepAliveMs - 1)
+    listener.endOverdue()
+    used.write(get(served, 'small'))
+    assert.equal((await used.answer())?.status, 200)
     const closing = listener.close()
     assert(await until(() => used.isClosed))
     await closing
+  }),
+)
+
+/** Responses that a client has not read, until the connection takes no more. */
+async function unread(compared: Compared, served: Served, transport: Transport): Promise<[Socket, requests: number]> {
+  const socket = await open(compared.ports[0], transport)
+  socket.pause()
+  compared.answered = 0
+  const inFlight = (): number => compared.metrics[0].samples()[0]![2]
+  for (let sent = 1; ; sent++) {
+    assert.ok(sent < 1_000, 'the connection takes any amount')
+    socket.write(get(served, 'packed'))
+    assert(await until(() => compared.answered === sent))
+    if (transport === 'TLS') for (let turns = 0; turns < 5; turns++) await turn()
+    if (inFlight() > 0) return [socket, sent]
+  }
+}
+
+const PACKED_BYTES = 100_000
+
+for (const [title, options] of VARIANTS) {
+  for (const isHandedOver of [false, true]) {
+    const what = isHandedOver ? 'a handover and a server that stops' : 'a server that stops'
+    test(`${what} cuts off no response that its client has not read: ${title}`, ON_NODE, () =>
+      withComparison(async (compared, served) => {
+        const [socket, count] = await unread(compared, served, compared.transport)
+        const expected = isHandedOver ? count + 1 : count
+        if (isHandedOver) socket.write(get(served, 'packed'))
+        assert(await until(() => compared.answered === expected))
+        const closing = compared.listeners[0].close()
+        checkWhole(await received(socket.resume()), expected)
+        await closing
+      }, options),
+    )
+  }
+
+  test(`the last request of a connection is answered whole, however much is unread: ${title}`, ON_NODE, () =>
+    withComparison(async (compared, served) => {
+      const { transport } = compared
+      const [filled, count] = await unread(compared, served, transport)
+      filled.destroy()
+      // The last response is one that the connection does not take at once, or nearly so.
+      for (let before = count - 2; before <= count; before++) {
+        const socket = await open(compared.ports[0], transport)
+        socket.pause()
+        compared.answered = 0
+        for (let sent = 0; sent < before; sent++) {
+          socket.write(get(served, 'packed'))
+          assert(await until(() => compared.answered === sent + 1))
+          for (let turns = 0; turns < 5; turns++) await turn()
+        }
+        socket.write(asking(get(served, 'packed'), 'close'))
+        assert(await until(() => compared.answered === before + 1))
+        for (let turns = 0; turns < 5; turns++) await turn()
+        checkWhole(await received(socket.resume()), before + 1)
+      }
+    }, options),
+  )
+}
+
+function checkWhole(all: Buffer, count: number): void {
+  assert.equal(statuses(all.toString('latin1')).length, count)
+  assert.ok(all.length > count * PACKED_BYTES)
+  assert.equal(all.subarray(-PACKED_BYTES).toString('latin1'), 'p'.repeat(PACKED_BYTES))
+}
+
+test('a recorder that throws costs one connection', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    for (const side of compared.metrics) Object.assign(side, { ended: () => assert.fail('no room for counters') })
+    const wire = await Wire.open(compared.ports[0])
+    wire.write(get(served, 'small'))
+    assert(await until(() => wire.isClosed))
+    const errors = compared.logs[0].filter(({ level }) => level === 'error')
+    assert.match(String(errors[0]?.error), /no room for counters/)
+    assert.equal(compared.metrics[0].samples()[0]![2], 0)
+  }),
+)
+
+test('a server that stops during a read that fails still answers', ON_NODE, () =>
+  withComparison(async (compared, served) => {
+    const { blobs } = served.parts.store.context
+    const { read, readAtOnce } = blobs
+    let fail: (error: Error) => void = () => {}
+    const failing = (): never => {
+      throw Object.assign(new Error('input/output error'), { code: 'EIO' })
+    }
+    const waiting = (): Promise<never> =>
+      new Promise((_, reject) => {
+        fail = reject
+        Object.assign(blobs, { readAtOnce: failing })
+      })
+    Object.assign(blobs, { read: failing, readAtOnce: waiting })
+    const wire = await Wire.open(compared.ports[0])
+    wire.write(get(served, 'packed'))
+    assert(await until(() => blobs.readAtOnce === failing))
+    const closing = compared.listeners[0].close()
+    fail(new Error('input/output error'))
+    assert.equal((await wire.answer())?.status, 500)
+    await closing
+    Object.assign(blobs, { read, readAtOnce })
   }),
 )
 
