@@ -192,13 +192,14 @@ export class SocketReads {
     const { socket } = connection
     const { keepAliveSeconds, timeouts } = this.#parts
     const head = responseHead({ status, headers, isLast, keepAliveSeconds, now: timeouts.clock.now() })
-    socket.cork()
-    socket.write(head, 'latin1')
-    if (request.method !== 'HEAD' && body !== undefined) {
+    if (request.method === 'HEAD' || body === undefined) socket.write(head, 'latin1')
+    else {
+      socket.cork()
+      socket.write(head, 'latin1')
       socket.write(body as Buffer)
+      socket.uncork()
       exchange.sentBytes = (body as Buffer).length
     }
-    socket.uncork()
     if (isLast) connection.endsWithAnswer()
   }
 
