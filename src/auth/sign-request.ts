@@ -81,8 +81,8 @@ export function signRequest(
   })
   const signature = signatureOf(scheme, key, { stamp, scope, canonical })
   const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.text}`
-  headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
-  return whole
+  // A new list: what was computed for the unsigned one is remembered.
+  return { ...whole, headers: [...headers, ['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`]] }
 }
 
 const queryText = (pairs: readonly (readonly [string, string])[]): string =>

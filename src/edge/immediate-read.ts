@@ -157,10 +157,7 @@ export class ImmediateRead {
       const response = plainRead(opened, { isHead, wantsChecksum: plain.wantsChecksum, wholeBytesMax })
       opened = undefined
       if (!(response instanceof Promise)) return answered(state, response)
-      return response.then(
-        read => answered(state, read),
-        () => undefined,
-      )
+      return response.then(read => answered(state, read)).catch(() => undefined)
     } catch {
       // The pipeline meets the same error, and reports it.
       return undefined

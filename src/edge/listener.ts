@@ -1,12 +1,12 @@
 /** The HTTP/1.1 server. It knows no operation; it hands every request to the pipeline. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { Admission } from '../http/admission.ts'
 import { IncomingBytes, ResponseWriter } from '../http/body-transfer.ts'
 import { breakOff } from '../http/break-off.ts'
 import { ClientConnection, type InFlightRequest } from '../http/connection.ts'
-import { type Certificate, listen, renew } from '../http/listen.ts'
+import { type Certificate, Handshakes, listen, renew, stopListening, takenFromRuntime } from '../http/listen.ts'
 import { headerValue, isSpokenVersion } from '../http/raw-request.ts'
 import { TIMEOUTS, Timeouts } from '../http/timeouts.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -69,15 +69,6 @@ interface HttpExchange extends Exchange, InFlightRequest {
   awaitsContinue: boolean
 }
 
-type ConnectionListener = (this: Server | SecureServer, socket: Socket) => void
-
-/** The runtime's own listener for new connections, which then has to be called for each. */
-function takenFromRuntime(server: Server | SecureServer, event: string): ConnectionListener {
-  const [listener] = server.listeners(event) as ConnectionListener[]
-  server.removeAllListeners(event)
-  return listener!
-}
-
 /** For errors that are also reported elsewhere. */
 const ignore = (): void => {}
 
@@ -90,6 +81,8 @@ export class Listener {
   readonly #ids: RequestIds
   readonly #connections = new Map<Socket, ClientConnection>()
   readonly #reads: SocketReads | undefined
+  readonly #handshakes: Handshakes | undefined
+  #isClosing = false
 
   constructor(parts: ListenerParts) {
     this.#parts = parts
@@ -104,6 +97,7 @@ export class Listener {
     this.#reads = this.#socketReads()
     const event = this.#isSecure ? 'secureConnection' : 'connection'
     const takeOver = this.#reads && takenFromRuntime(this.#server, event)
+    this.#handshakes = certificate && new Handshakes(this.#server as SecureServer)
     this.#server.on(event, (socket: Socket) => this.#connected(socket, takeOver))
     const onRequest = (message: IncomingMessage, response: ServerResponse): void => this.#begin(message, response)
     this.#server.on('request', onRequest)
@@ -148,12 +142,11 @@ export class Listener {
 
   /** Accepts no new connections; requests in flight finish, idle connections close. */
   close(): Promise<void> {
-    return new Promise(resolve => {
-      // Not the HTTP server's own, which cuts off responses that are complete but not taken by their clients.
-      if (REPORTS_WRITTEN_BYTES) NetServer.prototype.close.call(this.#server, () => resolve())
-      else this.#server.close(() => resolve())
-      for (const connection of this.#connections.values()) connection.endWhenQuiet()
-    })
+    this.#isClosing = true
+    const closed = stopListening(this.#server)
+    this.#handshakes?.endAll()
+    for (const connection of this.#connections.values()) connection.endWhenQuiet()
+    return closed
   }
 
   /** Accepts no new connections and closes all open ones, including those with requests in flight. */
@@ -169,7 +162,9 @@ export class Listener {
     for (const connection of this.#connections.values()) if (connection.isBusy) connection.expire()
   }
 
-  #connected(socket: Socket, takeOver: ConnectionListener | undefined): void {
+  #connected(socket: Socket, takeOver: ReturnType<typeof takenFromRuntime> | undefined): void {
+    // Its handshake took longer than the server listened.
+    if (this.#isClosing) return void socket.destroy()
     const connection = new ClientConnection(socket, this.#timeouts)
     this.#connections.set(socket, connection)
     // Every queued response listens for the close event; `ClientConnection` bounds their number.

@@ -3,12 +3,14 @@
  * read here: a request that arrives as one plain head, and that the fast path answers with few bytes, is answered on
  * the socket. The first other request hands the connection to the runtime for good, with the bytes that have arrived.
  */
+import type { Socket } from 'node:net'
 import type { Admission } from '../http/admission.ts'
 import type { ClientConnection, InFlightRequest } from '../http/connection.ts'
 import { flushed } from '../http/flushed.ts'
 import { type PlainHead, parsePlainHead } from '../http/plain-head.ts'
 import { responseHead } from '../http/response-head.ts'
 import type { Timeouts } from '../http/timeouts.ts'
+import { WriteStride } from '../http/write-stride.ts'
 import { returnChunk } from '../lib/buffer-pool.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Exchange } from './exchange.ts'
@@ -156,7 +158,7 @@ export class SocketReads {
 
   /** Records and sends the response. Never throws or rejects: an error closes only the connection of its request. */
   #answer(exchange: SocketExchange, state: RequestState): MaybePromise<void> {
-    const { recorder, timeouts } = this.#parts
+    const { recorder } = this.#parts
     const { socket } = exchange.connection
     let sending: MaybePromise<void> | undefined
     try {
@@ -164,10 +166,7 @@ export class SocketReads {
       exchange.milliseconds = performance.now() - exchange.started
       exchange.aborted = socket.destroyed
       recorder.decided(state, exchange)
-      this.#write(exchange, state)
-      sending = flushed(socket, timeouts)
-      // Not before: nothing can be written after the end, and waiting for the rest of a response is a write.
-      if (exchange.isLast) socket.destroySoon()
+      sending = this.#send(exchange, state)
     } catch (error) {
       this.#fail(exchange, error)
     }
@@ -180,7 +179,7 @@ export class SocketReads {
     connection.socket.destroy()
   }
 
-  #write(exchange: SocketExchange, { response, dialect }: RequestState): void {
+  #send(exchange: SocketExchange, { response, dialect }: RequestState): MaybePromise<void> {
     const { isLast, requestId, hostId, request, connection } = exchange
     const { status, body } = response
     const { requestIdHeader, hostIdHeader } = idHeadersIn(dialect)
@@ -192,15 +191,47 @@ export class SocketReads {
     const { socket } = connection
     const { keepAliveSeconds, timeouts } = this.#parts
     const head = responseHead({ status, headers, isLast, keepAliveSeconds, now: timeouts.clock.now() })
+    if (isLast) connection.endsWithAnswer()
     if (request.method === 'HEAD' || body === undefined) socket.write(head, 'latin1')
     else {
+      exchange.sentBytes = (body as Buffer).length
+      if (exchange.sentBytes > SHORT_BODY_BYTES_MAX) return this.#sendInPieces(socket, head, body as Buffer)
       socket.cork()
       socket.write(head, 'latin1')
       socket.write(body as Buffer)
       socket.uncork()
-      exchange.sentBytes = (body as Buffer).length
     }
-    if (isLast) connection.endsWithAnswer()
+    return flushed(socket, timeouts)
+  }
+
+  /** Each piece has its own time to drain. Until the last the socket is not read: no response may get in between. */
+  #sendInPieces(socket: Socket, head: string, body: Buffer): MaybePromise<void> {
+    const { timeouts } = this.#parts
+    const stride = new WriteStride(timeouts.clock)
+    let at = 0
+    const sendRest = (): MaybePromise<void> => {
+      while (at < body.length && !socket.destroyed) {
+        const piece = body.subarray(at, at + stride.bytes)
+        stride.begin()
+        socket.cork()
+        if (at === 0) socket.write(head, 'latin1')
+        socket.write(piece)
+        socket.uncork()
+        at += piece.length
+        const waiting = flushed(socket, timeouts)
+        if (waiting instanceof Promise) {
+          return waiting.then(() => {
+            stride.end()
+            return sendRest()
+          })
+        }
+        stride.end()
+      }
+    }
+    const sending = sendRest()
+    if (!(sending instanceof Promise)) return undefined
+    socket.pause()
+    return sending.finally(() => socket.resume())
   }
 
   /** The response was handed to the connection, or broke off. */
@@ -212,6 +243,8 @@ export class SocketReads {
     connection.sent(sentBytes)
     // On a lost connection the kernel may never have taken the bytes.
     if (sentBytes > 0 && socket.writableLength === 0 && !socket.destroyed) returnChunk(body as Buffer)
+    // Not before: nothing can be written after the end.
+    if (exchange.isLast) socket.destroySoon()
     try {
       this.#parts.recorder.ended(state, exchange)
     } catch (error) {

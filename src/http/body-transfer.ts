@@ -11,6 +11,7 @@ import { Fault } from '../model/faults.ts'
 import { breakOff } from './break-off.ts'
 import { headerValue, type RawRequest } from './raw-request.ts'
 import { type PendingWait, TIMEOUTS, type Timeouts, TransferRate } from './timeouts.ts'
+import { WriteStride } from './write-stride.ts'
 
 const ignore = (): void => {}
 
@@ -238,10 +239,6 @@ const LINGER_UNREAD_RESPONSE: DiscardLimits = {
   waitsBeyond: true,
 }
 
-/** Each write has a minute to drain. Slow clients get small writes; fast ones get larger, cheaper ones. */
-const STRIDE_BYTES_MIN = 64 * 1024
-const STRIDE_BYTES_MAX = 512 * 1024
-const FAST_MS = 1_000
 /** A client that reads as fast as the server writes must not keep it from serving others. */
 const UNPAUSED_BYTES_MAX = 2 ** 20
 
@@ -279,8 +276,7 @@ export class ResponseWriter {
   readonly #response: ServerResponse
   readonly #socket: Socket
   readonly #timeouts: Timeouts
-  /** The size of one write, adapted to the client's speed. */
-  #stride = STRIDE_BYTES_MIN
+  readonly #stride: WriteStride
   /** Bytes written since this response last waited. */
   #unpaused = 0
   /** Body bytes handed to the connection. */
@@ -290,6 +286,7 @@ export class ResponseWriter {
     this.#response = response
     this.#socket = socket
     this.#timeouts = timeouts
+    this.#stride = new WriteStride(timeouts.clock)
   }
 
   #happens(event: 'drain' | 'finish'): Promise<void> {
@@ -318,10 +315,10 @@ export class ResponseWriter {
     }
     this.bytes += piece.length
     this.#unpaused += piece.length
-    const since = this.#timeouts.clock.now()
-    if (this.#response.write(piece) || this.#isFlushed()) return this.#wrote(since)
+    this.#stride.begin()
+    if (this.#response.write(piece) || this.#isFlushed()) return this.#stride.end()
     this.#unpaused = 0
-    return this.#happens('drain').then(() => this.#wrote(since))
+    return this.#happens('drain').then(() => this.#stride.end())
   }
 
   /** The runtime holds writes back until the end of the turn; true if the kernel takes all of them now. */
@@ -331,18 +328,13 @@ export class ResponseWriter {
     return this.#socket.writableLength === 0
   }
 
-  #wrote(since: number): void {
-    const isFast = this.#timeouts.clock.now() - since < FAST_MS
-    this.#stride = isFast ? Math.min(2 * this.#stride, STRIDE_BYTES_MAX) : STRIDE_BYTES_MIN
-  }
-
   /** Rethrows the body's error. A response that breaks off closes its connection, so that it never looks complete. */
   async stream(body: AsyncIterable<Buffer>): Promise<void> {
     try {
       for await (const chunk of body) {
         for (let at = 0; at < chunk.length; ) {
           if (this.#response.destroyed || this.#socket.destroyed) return
-          const piece = chunk.subarray(at, at + this.#stride)
+          const piece = chunk.subarray(at, at + this.#stride.bytes)
           at += piece.length
           const writing = this.#write(piece)
           if (writing instanceof Promise) await writing

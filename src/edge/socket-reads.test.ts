@@ -1,0 +1,96 @@
+/** A response on a socket whose client takes it slowly, piece by piece. */
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { test } from 'node:test'
+import { Admission } from '../http/admission.ts'
+import { ClientConnection } from '../http/connection.ts'
+import { TIMEOUTS, Timeouts } from '../http/timeouts.ts'
+import { ManualClock } from '../lib/clock.ts'
+import { systemRandom } from '../lib/random.ts'
+import { RequestIds } from './request-ids.ts'
+import { RequestState } from './request-state.ts'
+import { SocketReads } from './socket-reads.ts'
+
+/** A client that takes one write when it is told to. */
+class SlowClient extends Duplex {
+  readonly sizes: number[] = []
+  #take: (() => void) | undefined
+
+  override _read(): void {}
+
+  override _writev(chunks: { chunk: Buffer | string }[], done: () => void): void {
+    this.sizes.push(chunks.reduce((sum, { chunk }) => sum + chunk.length, 0))
+    this.#take = done
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    if (chunk.length === 0) done()
+    else this._writev([{ chunk }], done)
+  }
+
+  accept(): void {
+    const take = this.#take
+    this.#take = undefined
+    take?.()
+  }
+}
+
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+const BODY = Buffer.alloc(2 ** 20, 'b')
+
+function begin(): { client: SlowClient; clock: ManualClock; timeouts: Timeouts; handedOver: Buffer[] } {
+  const clock = new ManualClock(0)
+  const timeouts = new Timeouts(clock)
+  const client = new SlowClient()
+  const handedOver: Buffer[] = []
+  const reads = new SocketReads({
+    readImmediately() {
+      const state = new RequestState()
+      state.response = { status: 200, headers: [['content-length', String(BODY.length)]], body: BODY, close: false }
+      return state
+    },
+    recorder: { begun() {}, decided() {}, ended() {}, left() {} },
+    admission: new Admission(),
+    timeouts,
+    ids: new RequestIds(systemRandom),
+    isSecure: false,
+    keepAliveSeconds: 55,
+    onError: error => assert.fail(String(error)),
+  })
+  const connection = new ClientConnection(client as unknown as Socket, timeouts)
+  reads.serve(connection, bytes => handedOver.push(bytes))
+  client.push('GET /bucket/key HTTP/1.1\r\nHost: h\r\n\r\n')
+  return { client, clock, timeouts, handedOver }
+}
+
+test('each piece of a body has its own time to drain, and no request is read in between', async () => {
+  const { client, clock, timeouts, handedOver } = begin()
+  await turn()
+  client.push('PUT /bucket/key HTTP/1.1\r\n')
+  const total = (): number => client.sizes.reduce((sum, size) => sum + size, 0)
+  for (let pieces = 0; total() <= BODY.length; pieces++) {
+    assert.ok(pieces < 30, 'pieces are too small')
+    clock.move(TIMEOUTS.responseStallMs - 1)
+    timeouts.check()
+    assert.equal(client.destroyed, false)
+    assert.equal(handedOver.length, 0)
+    client.accept()
+    await turn()
+  }
+  assert.ok(Math.max(...client.sizes.slice(1)) <= 64 * 1024, String(client.sizes))
+  client.accept()
+  for (let turns = 0; turns < 3; turns++) await turn()
+  assert.equal(String(handedOver), 'PUT /bucket/key HTTP/1.1\r\n')
+})
+
+test('a client that takes nothing is cut off', async () => {
+  const { client, clock, timeouts } = begin()
+  await turn()
+  client.accept()
+  await turn()
+  clock.move(TIMEOUTS.responseStallMs)
+  timeouts.check()
+  assert.equal(client.destroyed, true)
+})
