@@ -15,6 +15,9 @@ import { TEST_CERTIFICATE } from './certificate.ts'
 import { type Served, withServer } from './server.ts'
 import { turn, until } from './wire.ts'
 
+/** After this time the runtime gives up a handshake by itself. */
+const HANDSHAKE_MS = 30_000
+
 const ON_NODE = { skip: !REPORTS_WRITTEN_BYTES && 'Bun has an HTTP server of its own' }
 
 async function opened({ parts, clock }: Served, certificate?: typeof TEST_CERTIFICATE): Promise<[Listener, number]> {
@@ -45,8 +48,10 @@ for (const how of ['close', 'abort'] as const) {
       await once(secure, 'secureConnect')
       // The server has accepted them by the time it answers a later one.
       await once(connectSecurely({ port, host: '127.0.0.1', rejectUnauthorized: false }), 'secureConnect')
+      const since = performance.now()
       await listener[how]()
       assert(await until(() => silent.destroyed && secure.destroyed))
+      assert.ok(performance.now() - since < HANDSHAKE_MS / 2)
     }),
   )
 }
