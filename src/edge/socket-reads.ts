@@ -171,7 +171,7 @@ export class SocketReads {
       this.#fail(exchange, error)
     }
     if (!(sending instanceof Promise)) return this.#end(exchange, state)
-    return sending.then(() => this.#end(exchange, state))
+    return sending.catch(error => this.#fail(exchange, error)).then(() => this.#end(exchange, state))
   }
 
   #fail({ connection, requestId }: SocketExchange, error: unknown): void {

@@ -82,8 +82,8 @@ export class ClientConnection implements PendingWait {
    * it wait for it. A request whose client has disconnected before its turn is skipped.
    */
   begin(request: InFlightRequest, serve: () => MaybePromise<void>, skip: () => void): void {
-    // Few clients pipeline.
     if (this.#isNew) this.heard()
+    // Few clients pipeline.
     const before = this.#inFlight.length === 0 ? NO_PREDECESSORS : this.#predecessorsOf(request)
     this.#inFlight.push(request)
     this.#body = request.body

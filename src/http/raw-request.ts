@@ -42,8 +42,10 @@ const NAME = /^[\w!#$%&'*+\-.^`|~]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
+export const isHeaderName = (text: string): boolean => NAME.test(text)
+
 /** True if the pair is a valid header: query parameters and form fields can stand in for headers. */
-export const canBeHeader = (name: string, value: string): boolean => NAME.test(name) && !CONTROL.test(value)
+export const canBeHeader = (name: string, value: string): boolean => isHeaderName(name) && !CONTROL.test(value)
 
 const HEADERS_MAX = 2_000
 

@@ -1,9 +1,9 @@
 /** The head of a response as the runtime writes it. */
 import { STATUS_CODES } from 'node:http'
 import { memoizeLast } from '../lib/memoize-last.ts'
+import { isHeaderName } from './raw-request.ts'
 
 const INVALID = /[^\t\x20-\x7e\x80-\xff]/
-const NAME = /^[\w!#$%&'*+\-.^`|~]+$/
 
 /** Names that were checked: few differ, except those of metadata. */
 const names = new Set<string>()
@@ -11,7 +11,7 @@ const NAMES_MAX = 1_000
 
 function checkName(name: string): void {
   if (names.has(name)) return
-  if (!NAME.test(name)) throw new TypeError(`Invalid character in the name of header ${JSON.stringify(name)}`)
+  if (!isHeaderName(name)) throw new TypeError(`Invalid character in the name of header ${JSON.stringify(name)}`)
   if (names.size < NAMES_MAX) names.add(name)
 }
 
