@@ -4,8 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
+import { takeChunk } from '../lib/buffer-pool.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import { type MaybePromise, withFinally } from '../lib/maybe-promise.ts'
+import { noteExternalBytes } from '../lib/runtime.ts'
+import { BlobCache, defaultCacheBytes } from './blob-cache.ts'
 import {
   type BlobId,
   type BlobLocation,
@@ -38,6 +41,8 @@ export interface BlobsOptions {
   /** Longer bodies get a file of their own. */
   readonly packedBytesMax?: number
   readonly volumeBytesMax?: number
+  /** Of packed blobs in memory. */
+  readonly cacheBytesMax?: number
 }
 
 const FRAME_BYTES = 64 * 1024
@@ -73,6 +78,7 @@ class FileBlobs implements Blobs {
   readonly #soloFolders: SoloFolders
   readonly #folders: FolderSync
   readonly #readers: OpenVolumes
+  readonly #cache: BlobCache
   readonly #writes = new Set<Promise<BlobLocation>>()
   /** The last discarded file. Blobs elsewhere have their own, since a network disk may not answer for hours. */
   #discarding: Promise<void> = Promise.resolve()
@@ -91,6 +97,7 @@ class FileBlobs implements Blobs {
     this.#solo = { disk, root: soloRoot, folders: this.#folders, durable }
     this.#soloFolders = new SoloFolders(this.#solo)
     this.#readers = new OpenVolumes(disk, volumesFolder)
+    this.#cache = new BlobCache(options.cacheBytesMax ?? defaultCacheBytes())
   }
 
   async write(id: BlobId, body: Body, frameBytes = FRAME_BYTES): Promise<BlobLocation> {
@@ -159,11 +166,19 @@ class FileBlobs implements Blobs {
   readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): MaybePromise<Buffer | undefined> {
     checkRange(location, start, end)
     if (location.volume === undefined) return undefined
+    const cached = this.#cache.get(id)
+    if (cached?.length === location.length) return partOf(cached, start, end)
     const volume = this.#readers.acquire(location.volume)
-    return withFinally(
+    const read = withFinally(
       () => volume.file && readWholeFrames(volume.file, id, location, [start, end]),
       () => this.#readers.release(volume),
     )
+    if (end - start < location.length) return read
+    const offered = (bytes: Buffer | undefined): Buffer | undefined => {
+      if (bytes !== undefined) this.#cache.offer(id, bytes)
+      return bytes
+    }
+    return read instanceof Promise ? read.then(offered) : offered(read)
   }
 
   #soloSource(id: BlobId): FrameSource {
@@ -289,6 +304,15 @@ class FileBlobs implements Blobs {
     await this.#writer.closeVolume()
     this.#readers.forgetAll()
   }
+}
+
+/** A part is copied: a client that takes its time must not keep a whole blob in memory for a few bytes of it. */
+function partOf(whole: Buffer, start: number, end: number): Buffer {
+  if (end - start === whole.length) return whole
+  noteExternalBytes?.(end - start)
+  const part = takeChunk(end - start)
+  whole.copy(part, 0, start, end)
+  return part
 }
 
 const isSoloName = (name: string): boolean => /^[0-9a-f]{32}$/.test(name)

@@ -162,3 +162,34 @@ test('a damaged superblock hides no record; a newer format is refused', async ()
   await replace(disk, path, newer)
   await assert.rejects(recordsOf(disk, location.volume!), /format 2/)
 })
+
+test('a packed blob that was read twice is read from memory, where its file cannot be read any more', async () => {
+  const { disk, bytes, place: location, path } = await stored('packed')
+  const blobs = await open(disk)
+  // Opens its volume.
+  await readAll(blobs, idOf(1), location)
+  for (let read = 0; read < 2; read++) assert.deepEqual(await atOnce(blobs, location), bytes)
+  await replace(disk, path, Buffer.alloc((await contentOf(disk, path)).length))
+  blobs.closeIdle()
+  await assert.rejects(readAll(blobs, idOf(1), location), isDamaged)
+  assert.deepEqual(await atOnce(blobs, location), bytes)
+  assert.deepEqual(await blobs.readAtOnce(idOf(1), location, 30, 60), bytes.subarray(30, 60))
+  // A location that is not the blob's is compared with its file.
+  const other = { ...location, length: location.length + 1 }
+  await readAll(blobs, idOf(1), other).catch(() => {})
+  await assert.rejects(atOnce(blobs, other), isDamaged)
+  await blobs.close()
+})
+
+test('a part of a blob in memory is a copy, which does not keep all of it there', async () => {
+  const { disk, bytes, place: location } = await stored('packed')
+  const blobs = await open(disk)
+  await readAll(blobs, idOf(1), location)
+  for (let read = 0; read < 2; read++) assert.deepEqual(await atOnce(blobs, location), bytes)
+  const whole = (await atOnce(blobs, location))!
+  const part = (await blobs.readAtOnce(idOf(1), location, 30, 60))!
+  assert.deepEqual(part, bytes.subarray(30, 60))
+  assert.notEqual(part.buffer, whole.buffer)
+  assert.equal((await atOnce(blobs, location))!.buffer, whole.buffer)
+  await blobs.close()
+})
