@@ -109,11 +109,15 @@ export interface RemoteReads {
   serverTime?(): Promise<number>
 }
 
+export type EntryPair = readonly [Entry | undefined, Entry | undefined]
+
 export interface Meta {
   /** Absent where `get` answers from memory: reading ahead would then cost time and save none. */
   readonly remote?: RemoteReads | undefined
   /** `known` is an earlier read of the key, which is returned while the record still has its stamp. */
   get(key: Buffer, known?: Entry): MaybePromise<Entry | undefined>
+  /** Two records as of the same moment; absent where `get` does not answer from memory. */
+  getBoth?(first: KeyedRead, second: KeyedRead): EntryPair
   /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]>
   /**

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { copyOf } from '../lib/bytes.ts'
-import { type Entry, META_LIMITS, type Stamp, type Write } from './meta.ts'
+import { type Entry, type EntryPair, META_LIMITS, type Stamp, type Write } from './meta.ts'
 import { ALL, type Driver, putOne, remove, type SuiteTest, stampOf, utf8, utf8Text } from './suite-driver.ts'
 import { historySuite } from './suite-history.ts'
 import { orderSuite } from './suite-order.ts'
@@ -42,6 +42,35 @@ function recordSuite(suiteTest: SuiteTest): void {
     assert.equal(await meta.commit({ checks: [], writes: [remove('a'), remove('never there')] }), true)
     assert.equal(await meta.get(utf8('a')), undefined)
     assert.equal(shown(await meta.scan(ALL, 10)), 'b=')
+  })
+
+  suiteTest('two records are read as of the same moment, where they are read from memory', async ({ meta }) => {
+    const { getBoth } = meta
+    assert.equal(getBoth === undefined, meta.remote !== undefined)
+    if (getBoth === undefined) return
+    const pairOf = (known: EntryPair = [undefined, undefined]): EntryPair =>
+      getBoth.call(meta, { key: utf8('a'), known: known[0] }, { key: utf8('b'), known: known[1] })
+    assert.deepEqual(pairOf(), [undefined, undefined])
+    await meta.commit({ checks: [], writes: [putOne('a', 'one')] })
+    assert.deepEqual(shown(pairOf().filter(entry => entry !== undefined)), 'a=one')
+    for (let n = 0; n < 50; n++) {
+      let isCommitted = false
+      const committing = meta.commit({ checks: [], writes: [putOne('a', `${n}`), putOne('b', `${n}`)] }).then(() => {
+        isCommitted = true
+      })
+      // An engine with a thread of its own begins once the turn has ended, and commits during the reads of later ones.
+      while (n > 0 && !isCommitted) {
+        for (let read = 0; read < 20; read++) {
+          const [a, b] = pairOf()
+          assert.deepEqual(a?.value, b?.value)
+        }
+        await new Promise(setImmediate)
+      }
+      await committing
+      const latest = pairOf()
+      assert.equal(latest[0]?.value.toString(), `${n}`)
+      assert.deepEqual(pairOf(latest), latest)
+    }
   })
 
   suiteTest('keys and values are any bytes', async ({ meta }) => {

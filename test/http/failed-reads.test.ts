@@ -95,10 +95,15 @@ function failingReads({ parts }: Served): (failure: Failure) => void {
     return readAtOnce(id, location, start, end)
   }
   const [get, scan, lend] = [meta.get.bind(meta), meta.scan.bind(meta), meta.scanMap.bind(meta)]
+  const getBoth = meta.getBoth!.bind(meta)
   const isHurt = (key: Buffer): boolean => failure === 'first' && key.includes('inline')
   meta.get = (key, known) => {
     if (isHurt(key)) throw broken()
     return get(key, known)
+  }
+  meta.getBoth = (first, second) => {
+    if (isHurt(first.key) || isHurt(second.key)) throw broken()
+    return getBoth(first, second)
   }
   meta.scan = async (range, limit, reverse) => {
     if (isHurt(range.start)) throw broken()

@@ -1,7 +1,8 @@
 /** Opening an object without a promise: either all of it, or nothing that stays behind. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Entry, Meta } from '../../src/meta/meta.ts'
+import type { EntryPair, KeyedRead, Meta } from '../../src/meta/meta.ts'
+import { MetadataDamaged } from '../../src/model/faults.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import { ImmediateOpen } from '../../src/store/objects/immediate-open.ts'
@@ -10,7 +11,7 @@ import { collect, ENGINES, type Fresh, freshStore, makeBucket, OWNER, payload, p
 const opening = ({ store }: Pick<Fresh, 'store'>): ImmediateOpen =>
   new ImmediateOpen(store.context, new IdentityCache(store.context, undefined))
 
-/** Replaces the engine's reads. */
+/** Replaces the engine's single reads. */
 function replaceGet({ meta }: Fresh, get: (key: Buffer, real: Meta['get']) => ReturnType<Meta['get']>): () => void {
   const seam = meta as { get: Meta['get'] }
   const before = meta.get
@@ -18,6 +19,20 @@ function replaceGet({ meta }: Fresh, get: (key: Buffer, real: Meta['get']) => Re
   seam.get = key => get(key, real)
   return () => {
     seam.get = before
+  }
+}
+
+type GetBoth = NonNullable<Meta['getBoth']>
+
+function replaceGetBoth(
+  { meta }: Fresh,
+  getBoth: (first: KeyedRead, second: KeyedRead, real: GetBoth) => EntryPair,
+): () => void {
+  const seam = meta as { getBoth?: GetBoth }
+  const before = meta.getBoth!
+  seam.getBoth = (first, second) => getBoth(first, second, (...keys) => before.apply(meta, keys))
+  return () => {
+    seam.getBoth = before
   }
 }
 
@@ -68,28 +83,28 @@ test('what is missing, misnamed, encrypted or hidden is not opened, and nothing 
   }
 })
 
-test('a bucket that is replaced between the reads is not opened', async () => {
+test('bucket and version are read together, and one without the other is not opened', async () => {
   const fresh = await freshStore()
-  const { store, meta } = fresh
+  const { store } = fresh
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'key', 'bytes')
   const open = opening(fresh)
-  const bucketKey = recordKey.bucket('bucket')
-  const bucket = (await meta.get(bucketKey)) as Entry
-  for (const value of [bucket.value, undefined]) {
-    let isDone = false
-    const restore = replaceGet(fresh, (key, real) => {
-      const entry = real(key)
-      // Commits in memory take effect at once.
-      if (key.equals(bucketKey) && !isDone) void meta.commit({ checks: [], writes: [{ key: bucketKey, value }] })
-      isDone ||= key.equals(bucketKey)
-      return entry
+  const asked: Buffer[][] = []
+  let restore = replaceGetBoth(fresh, (first, second, real) => {
+    asked.push([first.key, second.key])
+    return real(first, second)
+  })
+  open.object('bucket', 'key')!.handle.close()
+  assert.deepEqual(asked, [[recordKey.bucket('bucket'), recordKey.current('bucket', 'key')]])
+  restore()
+  for (const missing of [0, 1]) {
+    restore = replaceGetBoth(fresh, (first, second, real) => {
+      const [bucket, version] = real(first, second)
+      return missing === 0 ? [undefined, version] : [bucket, undefined]
     })
     assert.equal(open.object('bucket', 'key'), undefined)
     assert.equal(store.context.readers.count, 0)
     restore()
-    await meta.commit({ checks: [], writes: [{ key: bucketKey, value: bucket.value }] })
-    open.object('bucket', 'key')!.handle.close()
   }
 })
 
@@ -99,26 +114,17 @@ test('a read that fails, or takes its time and fails, holds nothing and disturbs
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'key', 'bytes')
   const open = opening(fresh)
-  const { readers } = store.context
   const failure = new Error('input/output error')
-  for (const failing of [recordKey.bucket('bucket'), recordKey.current('bucket', 'key')]) {
-    const at = (fail: () => ReturnType<Meta['get']>) =>
-      replaceGet(fresh, (key, real) => (key.equals(failing) ? fail() : real(key)))
-    let restore = at(() => {
-      throw failure
-    })
-    assert.throws(() => open.object('bucket', 'key'), failure)
-    assert.equal(readers.count, 0)
-    restore()
-    // A rejection that nobody handles would fail the test.
-    restore = at(() => Promise.reject(failure))
-    assert.equal(open.object('bucket', 'key'), undefined)
-    assert.equal(readers.count, 0)
-    restore()
-  }
-  const restore = replaceGet(fresh, () => Promise.reject(failure))
+  let restore = replaceGetBoth(fresh, () => {
+    throw failure
+  })
+  assert.throws(() => open.object('bucket', 'key'), failure)
+  assert.equal(store.context.readers.count, 0)
+  restore()
+  restore = replaceGet(fresh, () => Promise.reject(failure))
   assert.equal(open.identities(), undefined)
   restore()
+  // A rejection that nobody handles would fail the test.
   await new Promise(setImmediate)
 })
 
@@ -133,4 +139,20 @@ test('a damaged record is reported, and nothing stays pinned', async () => {
     for (let round = 0; round < 2; round++) assert.throws(() => open.object('bucket', 'key'))
     assert.equal(store.context.readers.count, 0)
   }
+})
+
+test('a record that was lost, or may be, is not opened', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'key', 'bytes')
+  const open = opening({ store })
+  const { losses, readers } = store.context
+  for (const key of [recordKey.bucket('bucket'), recordKey.current('bucket', 'key')]) {
+    losses.replace({ keys: [key], more: [] })
+    assert.throws(() => open.object('bucket', 'key'), MetadataDamaged)
+    losses.replace({ keys: [], more: [key[0]!] })
+    open.object('bucket', 'key')!.handle.close()
+  }
+  assert.throws(() => open.object('bucket', 'missing'), MetadataDamaged)
+  assert.equal(readers.count, 0)
 })

@@ -9,7 +9,7 @@ import * as lmdb from 'lmdb'
 import { Slab } from '../../lib/buffer-pool.ts'
 import type { ByteSpan } from '../../lib/bytes.ts'
 import { crc32, crc32Of } from '../../lib/crc.ts'
-import { DamagedRecord, type Entry, type EntryView } from '../meta.ts'
+import { DamagedRecord, type Entry, type EntryPair, type EntryView, type KeyedRead } from '../meta.ts'
 
 /** The part of lmdb-js that the driver uses. `getBinaryFast` returns a buffer that the next read overwrites. */
 export interface LmdbEngine {
@@ -121,15 +121,30 @@ export class DirectReads {
     // Another read may have used the transaction: start from the latest state.
     this.#end()
     try {
-      const sealed = this.#engine.getBinaryFast(key, this.#options)
-      if (sealed === undefined) return undefined
-      const stamp = lastVersion()
-      if (known !== undefined && known.stamp === stamp) return known
-      // Copied, because the next read overwrites the buffer. lmdb-js sets its `length` to that of the value.
-      return { key, value: verifyChecksum(key, sealed), stamp }
+      return this.#read(key, known)
     } finally {
       this.#end()
     }
+  }
+
+  /** Two records of one state. */
+  getBoth(first: KeyedRead, second: KeyedRead): EntryPair {
+    this.#end()
+    try {
+      return [this.#read(first.key, first.known), this.#read(second.key, second.known)]
+    } finally {
+      this.#end()
+    }
+  }
+
+  /** Begins the transaction after its end, otherwise reads the state that it has. */
+  #read(key: Buffer, known: Entry | undefined): Entry | undefined {
+    const sealed = this.#engine.getBinaryFast(key, this.#options)
+    if (sealed === undefined) return undefined
+    const stamp = lastVersion()
+    if (known !== undefined && known.stamp === stamp) return known
+    // Copied, because the next read overwrites the buffer. lmdb-js sets its `length` to that of the value.
+    return { key, value: verifyChecksum(key, sealed), stamp }
   }
 
   #end(): void {

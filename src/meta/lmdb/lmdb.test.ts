@@ -11,7 +11,7 @@ import { DamagedRecord } from '../meta.ts'
 import { metaSuite } from '../suite.ts'
 import { ALL, putOne, utf8, utf8Text } from '../suite-driver.ts'
 import { openLmdbMeta } from './lmdb.ts'
-import { addChecksum, verifyChecksum } from './lmdb-engine.ts'
+import { addChecksum, DirectReads, type LmdbEngine, openEngine, verifyChecksum } from './lmdb-engine.ts'
 
 const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'holdfast-lmdb-'))
 
@@ -95,6 +95,31 @@ test('commits issued together share few write transactions', () =>
     assert.ok(lastTransaction(observer) - before <= 8, 'a transaction of their own for each would be 64')
     await observer.close()
     await meta.close()
+  }))
+
+test('two records are read from one snapshot, also where both are replaced between the reads', () =>
+  inFolder(async path => {
+    const engine = await openEngine(path, 'os')
+    const { putSync } = engine as LmdbEngine & { putSync(key: Buffer, value: Buffer, version: number): void }
+    const keys = [utf8('a'), utf8('b')] as const
+    const write = (text: string, version: number): void => {
+      for (const key of keys) putSync.call(engine, key, addChecksum(key, utf8(text)), version)
+    }
+    let reads = 0
+    const getBinaryFast: LmdbEngine['getBinaryFast'] = (key, options) => {
+      if (++reads === 2) write('new', 2)
+      return engine.getBinaryFast(key, options)
+    }
+    write('old', 1)
+    const direct = new DirectReads(Object.create(engine, { getBinaryFast: { value: getBinaryFast } }) as LmdbEngine)
+    const texts = (): (string | undefined)[] =>
+      direct
+        .getBoth({ key: keys[0], known: undefined }, { key: keys[1], known: undefined })
+        .map(entry => entry?.value.toString())
+    assert.deepEqual(texts(), ['old', 'old'])
+    assert.deepEqual(texts(), ['new', 'new'])
+    direct.close()
+    await engine.close()
   }))
 
 test('a flipped bit on disk is reported by get and scan, and other records stay readable', () =>

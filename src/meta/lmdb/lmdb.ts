@@ -12,7 +12,9 @@ import {
   type CommitJournal,
   type CommitMark,
   type Entry,
+  type EntryPair,
   type JournaledEngine,
+  type KeyedRead,
   type KeyedSnapshot,
   type KeyRange,
   MetaFull,
@@ -99,6 +101,13 @@ class LmdbMeta implements JournaledEngine {
     this.#assertOpen()
     checkKeyLimits(key)
     return this.#reads.get(key, known)
+  }
+
+  getBoth(first: KeyedRead, second: KeyedRead): EntryPair {
+    this.#assertOpen()
+    checkKeyLimits(first.key)
+    checkKeyLimits(second.key)
+    return this.#reads.getBoth(first, second)
   }
 
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {

@@ -6,6 +6,8 @@ import { checkCommitLimits, checkKeyLimits, keyText } from '../commit-limits.ts'
 import {
   type Check,
   type Entry,
+  type EntryPair,
+  type KeyedRead,
   type KeyRange,
   type MetaEngine,
   type Minitransaction,
@@ -35,6 +37,10 @@ class MemoryMeta implements MetaEngine {
     this.#assertOpen()
     checkKeyLimits(key)
     return this.#entry(keyText(key))
+  }
+
+  getBoth(first: KeyedRead, second: KeyedRead): EntryPair {
+    return [this.get(first.key), this.get(second.key)]
   }
 
   #entry(text: string): Entry | undefined {

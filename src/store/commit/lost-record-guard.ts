@@ -7,6 +7,7 @@ import { copyOf, keySuccessor } from '../../lib/bytes.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type {
   Entry,
+  EntryPair,
   KeyedRead,
   KeyRange,
   Meta,
@@ -25,6 +26,7 @@ export class LostRecordGuard implements Meta {
   readonly unguarded: Meta
   readonly #losses: LostRecords
   readonly statistics?: () => Promise<MetaStatistics>
+  readonly getBoth?: (first: KeyedRead, second: KeyedRead) => EntryPair
   readonly remote: RemoteReads | undefined
 
   constructor(meta: Meta, losses: LostRecords) {
@@ -32,6 +34,13 @@ export class LostRecordGuard implements Meta {
     this.#losses = losses
     this.remote = meta.remote && this.#guardRemote(meta.remote)
     if (meta.statistics !== undefined) this.statistics = () => meta.statistics!()
+    if (meta.getBoth !== undefined) this.getBoth = (first, second) => this.#bothPresent(first, second)
+  }
+
+  #bothPresent(first: KeyedRead, second: KeyedRead): EntryPair {
+    const found = this.unguarded.getBoth!(first, second)
+    if (this.#losses.isAny) this.#assertPresent([first, second], found)
+    return found
   }
 
   get(key: Buffer, known?: Entry): MaybePromise<Entry | undefined> {
@@ -42,28 +51,29 @@ export class LostRecordGuard implements Meta {
   }
 
   #guardRemote(remote: RemoteReads): RemoteReads {
-    const assertPresent = (reads: readonly KeyedRead[], found: readonly (Entry | undefined)[]): void => {
-      if (!this.#losses.isAny) return
-      for (const [index, { key }] of reads.entries()) {
-        const isAbsent = found[index] === undefined
-        if (this.#losses.has(key) || (isAbsent && this.#losses.mayHave(key))) throw new MetadataDamaged()
-      }
-    }
     return {
       figures: remote.figures,
       getMany: async reads => {
         const found = await remote.getMany(reads)
-        assertPresent(reads, found)
+        this.#assertPresent(reads, found)
         return found
       },
       scanWithKeys: async (range, limit, reads, headsOnly) => {
         const found = await remote.scanWithKeys(range, limit, reads, headsOnly)
         const { entries } = found
-        assertPresent(reads, found.records)
+        this.#assertPresent(reads, found.records)
         const last = entries.length < limit ? undefined : entries.at(-1)
         if (this.#losses.isAny) this.#assertWhole(range, last && copyOf(last.key), false)
         return found
       },
+    }
+  }
+
+  #assertPresent(reads: readonly KeyedRead[], found: readonly (Entry | undefined)[]): void {
+    if (!this.#losses.isAny) return
+    for (const [index, { key }] of reads.entries()) {
+      const isAbsent = found[index] === undefined
+      if (this.#losses.has(key) || (isAbsent && this.#losses.mayHave(key))) throw new MetadataDamaged()
     }
   }
 

@@ -3,7 +3,7 @@
  * ordinary is undefined, and left to a request's session.
  */
 import { knownNow } from '../../lib/maybe-promise.ts'
-import type { Entry } from '../../meta/meta.ts'
+import type { Entry, EntryPair, KeyedRead } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { isBucketName, isKey } from '../../rules/naming.ts'
 import { mapKeyOf, RecordCache } from '../commit/authorized-view.ts'
@@ -18,6 +18,8 @@ interface OpenedObject {
   /** Its bytes stay until it is closed. */
   readonly handle: ObjectHandle
 }
+
+const NEITHER: EntryPair = [undefined, undefined]
 
 export class ImmediateOpen {
   readonly #context: StoreContext
@@ -50,22 +52,23 @@ export class ImmediateOpen {
 
   #read(name: string, key: string, pin: number): OpenedObject | undefined {
     if (!isBucketName(name) || !isKey(key)) return undefined
-    const bucketKey = recordKey.bucket(name)
-    const bucket = this.#get(bucketKey)
-    const current = bucket === undefined ? undefined : this.#get(recordKey.current(name, key))
+    const ofBucket = this.#cached(recordKey.bucket(name))
+    const ofVersion = this.#cached(recordKey.current(name, key))
+    // As of one moment: a bucket that has replaced this one could own a version read later.
+    const [bucket, current] = this.#context.meta.getBoth?.(ofBucket, ofVersion) ?? NEITHER
     if (bucket === undefined || current === undefined) return undefined
-    // Otherwise a bucket that replaced this one between the two reads could own the version.
-    if (this.#get(bucketKey)?.stamp !== bucket.stamp) return undefined
+    this.#remember(ofBucket, bucket)
+    this.#remember(ofVersion, current)
     const version = decodeVersion(current)
     if (version.encryption !== undefined) return undefined
     return { bucket: decodeBucket(bucket), handle: new ObjectHandle(this.#context, version, undefined, pin) }
   }
 
-  #get(key: Buffer): Entry | undefined {
-    const name = mapKeyOf(key)
-    const known = this.#cache.get(name)
-    const entry = knownNow(this.#context.meta.get(key, known))
-    if (entry !== undefined && entry !== known) this.#cache.set(name, entry)
-    return entry
+  #cached(key: Buffer): KeyedRead {
+    return { key, known: this.#cache.get(mapKeyOf(key)) }
+  }
+
+  #remember({ key, known }: KeyedRead, entry: Entry): void {
+    if (entry !== known) this.#cache.set(mapKeyOf(key), entry)
   }
 }
