@@ -11,6 +11,7 @@ import type { Authenticated, Authentication } from './authentication.ts'
 import {
   anonymousPayload,
   callerOf,
+  type DeclaredPayload,
   declaredPayload,
   findCredential,
   otherScheme,
@@ -18,7 +19,13 @@ import {
   parseHeaderSignature,
   payloadRule,
 } from './parsed-signature.ts'
-import { cachedQuerySignature, isPresigned, oldQuerySignature, parseQuerySignature } from './presigned-signature.ts'
+import {
+  cachedQuerySignature,
+  isPresigned,
+  oldQuerySignature,
+  parseQuerySignature,
+  type SignedQuery,
+} from './presigned-signature.ts'
 import { authFault } from './refusal.ts'
 import { authenticateV2 } from './signature-v2.ts'
 import {
@@ -45,6 +52,15 @@ import {
 
 const SKEW_MS_MAX = 900_000
 
+/** The signature that a request claims to have: all of it follows from the request alone, and nothing is verified. */
+export interface SignatureClaim {
+  readonly parsed: ParsedSignature
+  readonly canonical: Canonical
+  readonly declared: DeclaredPayload
+  /** The key that the signature was found to be of: the same request need not be hashed again for it. */
+  verifiedWith: SigningKey | undefined
+}
+
 export function authenticate(request: RawRequest, by: Authentication): MaybePromise<Authenticated> {
   const { scheme } = by
   const fields = canonicalFields(request)
@@ -56,25 +72,46 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
     return { caller: { kind: 'anonymous' }, payload, region: by.region, signatureVersion: undefined }
   }
   if (parsed === 'version 2') return authenticateV2({ request, fields, path: path || '/', query }, by)
+  return verifyClaim(
+    claimOf(request.method, path, fields, { parsed, canonicalQuery: found.canonicalQuery }, scheme),
+    by,
+  )
+}
+
+/** The claim of a presigned URL in its usual form; undefined for any other request. */
+export function presignedClaim(request: RawRequest, scheme: Scheme): SignatureClaim | undefined {
+  const fields = canonicalFields(request)
+  const { path, query } = splitTarget(request.target)
+  const found = fields.has('authorization') ? undefined : cachedQuerySignature(query, fields, scheme)
+  return found && claimOf(request.method, path, fields, found, scheme)
+}
+
+function claimOf(
+  method: string,
+  path: string,
+  fields: HeaderFields,
+  { parsed, canonicalQuery: query }: SignedQuery,
+  scheme: Scheme,
+): SignatureClaim {
   const declared = declaredPayload(parsed.contentHash, scheme)
   checkSignedHeaders(fields, parsed.signedHeaders, scheme)
+  const { signedHeaders, contentHash } = parsed
+  const canonical = { method, path: path || '/', query, fields, signedHeaders, contentHash }
+  return { parsed, canonical, declared, verifiedWith: undefined }
+}
+
+export function verifyClaim(claim: SignatureClaim, by: Authentication): MaybePromise<Authenticated> {
+  const { scheme } = by
+  const { parsed, canonical, declared } = claim
   checkTime(parsed, by)
   const scope = checkScope(parsed, by)
   if (parsed.token !== undefined) throw authFault('InvalidToken', {})
-  const { signedHeaders, contentHash } = parsed
-  const canonical = {
-    method: request.method,
-    path: path || '/',
-    query: found.canonicalQuery,
-    fields,
-    signedHeaders,
-    contentHash,
-  }
   const verified = (credential: Credential): Authenticated => {
     const key = signingKey(scheme, credential, scope)
-    checkSignature(canonical, parsed, scheme, key)
+    if (claim.verifiedWith !== key) checkSignature(canonical, parsed, scheme, key)
+    claim.verifiedWith = key
     const chain = { scheme, key, scope: scope.text, timestamp: parsed.timestamp.text, seed: parsed.signature }
-    const payload = payloadRule(declared, { fields, scheme, chain })
+    const payload = payloadRule(declared, { fields: canonical.fields, scheme, chain })
     return { caller: callerOf(credential), payload, region: scope.region, signatureVersion: 'SVC4-HMAC-SHA256' }
   }
   const credential = findCredential(parsed.scope.accessKey, by)

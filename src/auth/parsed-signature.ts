@@ -207,7 +207,7 @@ export const expectedCredential = (scheme: Scheme): string =>
 export type PayloadRule = { readonly kind: 'unsigned' } | { readonly kind: 'sha256'; readonly hex: string } | ChunkRule
 
 /** The kind of body that the content hash header declares. */
-type DeclaredPayload =
+export type DeclaredPayload =
   | { readonly kind: 'unsigned' }
   | { readonly kind: 'sha256'; readonly hex: string }
   | { readonly kind: 'chunks'; readonly signed: boolean; readonly trailer: boolean }

@@ -121,7 +121,7 @@ function parsePresignedQuery(pairs: readonly QueryPair[], scheme: Scheme): Presi
 }
 
 /** A signature in a query, and the canonical query that it covers. */
-interface SignedQuery {
+export interface SignedQuery {
   readonly parsed: ParsedSignature
   readonly canonicalQuery: string
 }

@@ -359,8 +359,10 @@ export const basicText = (ms: number): string => new Date(ms).toISOString().repl
 
 export const isoText = (ms: number): string => new Date(ms).toISOString()
 
-/** Parses `yyyymmddThhmmssZ`; undefined when it is not a valid time. */
-export function basicTimestamp(text: string): Timestamp | undefined {
+/** Parses `yyyymmddThhmmssZ`; undefined when it is not a valid time. Requests of one second have the same. */
+export const basicTimestamp = memoizeLast(parseTimestamp)
+
+function parseTimestamp(text: string): Timestamp | undefined {
   if (!BASIC.test(text)) return undefined
   const digits = (start: number, end: number): number => Number(text.slice(start, end))
   const [year, month, day] = [digits(0, 4), digits(4, 6), digits(6, 8)]

@@ -4,8 +4,8 @@
  * other request, and for every refusal, it returns undefined and the pipeline handles the request as if it had just
  * arrived.
  */
-import { authenticate } from '../auth/authenticate.ts'
-import type { Authenticated } from '../auth/authentication.ts'
+import { authenticate, presignedClaim, type SignatureClaim, verifyClaim } from '../auth/authenticate.ts'
+import type { Authenticated, Authentication } from '../auth/authentication.ts'
 import type { CredentialLookup } from '../auth/parsed-signature.ts'
 import { EMPTY_SHA256 } from '../auth/signing.ts'
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
@@ -19,7 +19,7 @@ import { GetObject } from '../operations/object/GetObject.ts'
 import { HeadObject } from '../operations/object/HeadObject.ts'
 import { isPlain, type OpenedObject, plainRead } from '../operations/object/plain-read.ts'
 import type { OperationResponse } from '../operations/operation.ts'
-import { evaluate } from '../rules/access/evaluate.ts'
+import { type AccessRequest, evaluate } from '../rules/access/evaluate.ts'
 import { bucketFacts, conditionsOf } from './authorize.ts'
 import { DIALECTS, type Dialect, nameSent } from './dialect.ts'
 import type { Exchange } from './exchange.ts'
@@ -89,6 +89,8 @@ interface PlainRequest {
   readonly dialect: Dialect
   readonly address: Address
   readonly wantsChecksum: boolean
+  /** Of a presigned URL. */
+  readonly claim: SignatureClaim | undefined
 }
 
 interface PlainFields {
@@ -126,9 +128,25 @@ const dialectNamed = (text: string, prefixes: Readonly<Record<Dialect['name'], s
 const ALGORITHMS = { svc: `${DIALECTS.svc.scheme.algorithm} `, s3: `${DIALECTS.s3.scheme.algorithm} ` }
 const QUERY_PREFIXES = { svc: DIALECTS.svc.scheme.queryPrefix, s3: DIALECTS.s3.scheme.queryPrefix }
 
+type Conditions = AccessRequest['context']
+
+/** Read only for a policy that needs them. */
+class LazyConditions {
+  readonly #read: () => Conditions
+
+  constructor(read: () => Conditions) {
+    this.#read = read
+  }
+
+  [Symbol.iterator](): ReturnType<Conditions[typeof Symbol.iterator]> {
+    return this.#read()[Symbol.iterator]()
+  }
+}
+
 export class ImmediateRead {
   readonly #parts: ImmediateReadParts
   readonly #policies: PolicyCache
+  readonly #shared = new WeakMap<RawRequest, PlainRequest>()
   readonly #bucketOfHost: (sent: string) => string | undefined
 
   constructor(parts: ImmediateReadParts, policies: PolicyCache) {
@@ -146,7 +164,7 @@ export class ImmediateRead {
       if (plain === undefined) return undefined
       const accounts = this.#parts.reads.identities()
       if (accounts === undefined) return undefined
-      const authenticated = this.#authenticate(request, plain.dialect, accounts)
+      const authenticated = this.#authenticate(request, plain, accounts)
       if (authenticated === undefined) return undefined
       opened = this.#parts.reads.object(plain.address.bucket, plain.address.key)
       if (opened === undefined || !isPlain(opened)) return undefined
@@ -166,8 +184,18 @@ export class ImmediateRead {
     }
   }
 
+  #plainRequest(request: RawRequest): PlainRequest | undefined {
+    if (request.isShared !== true) return this.#plain(request)
+    const known = this.#shared.get(request)
+    if (known !== undefined) return known
+    const plain = this.#plain(request)
+    if (plain !== undefined) this.#shared.set(request, plain)
+    return plain
+  }
+
   /** Undefined where anything about the request might need another step. */
-  #plainRequest({ target, headers }: RawRequest): PlainRequest | undefined {
+  #plain(request: RawRequest): PlainRequest | undefined {
+    const { target, headers } = request
     const fields = plainFields(headers)
     if (fields === undefined) return undefined
     const { host, authorization, extended, wantsChecksum } = fields
@@ -178,7 +206,9 @@ export class ImmediateRead {
     if (address === undefined || dialect === undefined) return undefined
     if (extended !== undefined && extended !== dialect) return undefined
     const plainQuery = authorization === undefined ? SIGNED_QUERY[dialect.name] : PLAIN_QUERY
-    return plainQuery.test(query) ? { dialect, address, wantsChecksum } : undefined
+    if (!plainQuery.test(query)) return undefined
+    const claim = authorization === undefined ? presignedClaim(request, dialect.scheme) : undefined
+    return { dialect, address, wantsChecksum, claim }
   }
 
   #address(host: string, path: string): Address | undefined {
@@ -191,18 +221,21 @@ export class ImmediateRead {
       : { bucket: label, key: found[1]!, style: 'host' }
   }
 
-  #authenticate(request: RawRequest, { scheme }: Dialect, accounts: CredentialLookup): Authenticated | undefined {
+  #authenticate(
+    request: RawRequest,
+    { dialect, claim }: PlainRequest,
+    accounts: CredentialLookup,
+  ): Authenticated | undefined {
     const { clock, region, anyRegion, clientTimes } = this.#parts
-    const found = knownNow(
-      authenticate(request, {
-        scheme,
-        now: clock.now(),
-        clientTimes: clientTimes?.() ?? NO_TIMES,
-        region,
-        anyRegion,
-        findCredential: accessKey => accounts.findCredential(accessKey),
-      }),
-    )
+    const by: Authentication = {
+      scheme: dialect.scheme,
+      now: clock.now(),
+      clientTimes: clientTimes?.() ?? NO_TIMES,
+      region,
+      anyRegion,
+      findCredential: accessKey => accounts.findCredential(accessKey),
+    }
+    const found = knownNow(claim === undefined ? authenticate(request, by) : verifyClaim(claim, by))
     // The pipeline looks the key up again, and then it is known.
     if (found === undefined) return undefined
     const { payload } = found
@@ -219,13 +252,11 @@ export class ImmediateRead {
       resource: { bucket, key },
       bucket: bucketFacts(state.bucket!, undefined, accounts),
       object: { ownerCanonicalId, grants: attributes.grants, tags: attributes.tags },
-      context: {
-        [Symbol.iterator]: () => {
-          state.request = new DecodedRequest(exchange.request, state.dialect)
-          const { clock, region } = this.#parts
-          return conditionsOf(exchange, state, { now: clock.now(), region, bodyConditions: [] })[Symbol.iterator]()
-        },
-      },
+      context: new LazyConditions(() => {
+        state.request = new DecodedRequest(exchange.request, state.dialect)
+        const { clock, region } = this.#parts
+        return conditionsOf(exchange, state, { now: clock.now(), region, bodyConditions: [] })
+      }),
       policies: this.#policies,
     })
     state.auditFindings.push({ action: 'GetObject', on: state.target, decision })

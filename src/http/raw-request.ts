@@ -78,6 +78,8 @@ export interface RawRequest {
   readonly target: string
   /** Names and values in the order sent; values as latin1 text, one character per byte. */
   readonly headers: readonly (readonly [string, string])[]
+  /** Requests with the same bytes may be this very object. */
+  readonly isShared?: boolean
 }
 
 /** Node's parser also accepts HTTP/0.9 and HTTP/2.0, which this server does not implement. */

@@ -259,6 +259,29 @@ test('a change counts from the next request on', LOCAL, () =>
   }),
 )
 
+test('a URL that is remembered is decided anew each time', LOCAL, () =>
+  withComparison(async (compared, served) => {
+    const accounts = new Accounts(served.parts.store.context)
+    const url = headOf({ ...PLAIN, presigned: true, who: READER }, served)
+    const becomes = async (expected: string, change: () => Promise<unknown>): Promise<void> => {
+      await warm(compared, served, READER)
+      for (let use = 0; use < 3; use++) assert.equal(await outcome(compared, url), '200 at once')
+      await change()
+      assert.equal(await outcome(compared, url), expected)
+    }
+    const put = (body: string) => served.s3.send({ method: 'PUT', bucket: 'plain', path: '/small', body })
+    await becomes('403', () => accounts.changeKey(READER.accessKey, { disabled: true }))
+    await accounts.changeKey(READER.accessKey, { disabled: false })
+    await becomes('403', () => accounts.changeKey(READER.accessKey, { secretKey: 'another-secret-of-reader' }))
+    await accounts.changeKey(READER.accessKey, { secretKey: READER.secretKey })
+    await becomes('404', () => served.s3.send({ method: 'DELETE', bucket: 'plain', path: '/small' }))
+    await put('another')
+    await becomes('200 at once', () => put('a third'))
+    assert.match(await bothAnswer(compared, url), /a third$/)
+    await becomes('403', () => accounts.removeKey(READER.accessKey))
+  }),
+)
+
 test('more requests than are admitted', LOCAL, () =>
   withComparison(async (compared, served) => {
     compared.isOverLimit = true
