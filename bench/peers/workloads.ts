@@ -20,7 +20,7 @@ export interface Reading extends Shared {
   readonly query?: string
 }
 
-/** Other requests are signed in advance and sent by a process of the benchmark's own. wrk cannot send HEAD. */
+/** Other requests are made in advance and sent by a process of the benchmark's own. wrk cannot send HEAD. */
 export interface Prewritten extends Shared {
   readonly kind: 'prewritten'
   readonly asked: readonly Asked[]
@@ -37,7 +37,16 @@ const reading = (name: string, bytes: number, connections: number, count: number
   keys: keysOf(String(bytes), count),
 })
 
-const head = (key: string): Asked => ({ method: 'HEAD', path: `/bench/${key}` })
+function heading(name: string, isPresigned: boolean): Prewritten {
+  const asked = keysOf(String(4 * KIB), 512).map(
+    (key): Asked => ({
+      method: 'HEAD',
+      path: `/bench/${key}`,
+      isPresigned,
+    }),
+  )
+  return { kind: 'prewritten', name, bytes: 0, connections: 64, asked }
+}
 
 function writing(name: string, bytes: number, connections: number, count: number): Prewritten {
   const body = randomBytes(bytes)
@@ -73,7 +82,8 @@ export const PAGE_KEYS = keysOf('page', 2_000)
 
 export const peerWorkloads = (isQuick: boolean): readonly PeerWorkload[] => [
   reading('get-4k', 4 * KIB, 64, 512),
-  { kind: 'prewritten', name: 'head', bytes: 0, connections: 64, asked: keysOf(String(4 * KIB), 512).map(head) },
+  heading('head', false),
+  heading('head-presigned', true),
   reading('get-64k', 64 * KIB, 64, 256),
   reading('get-1m', MIB, 16, 64),
   reading('get-64m', 64 * MIB, 4, 2),
