@@ -1,5 +1,5 @@
 /**
- * Tells what was met before lately, by a number that stands for it: few bytes however much is met. Numbers with the same
+ * Tells what was met lately, by a number that stands for it: a few bytes, however much is met. Numbers with the same
  * slot displace each other, so that something may count as new once more; two with the same number count as one.
  */
 export class RecentMarks {
