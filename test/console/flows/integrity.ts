@@ -124,6 +124,8 @@ test('the page is not offered to other callers', async () => {
   await button('Account').click()
   await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
   await signIn(READER)
+  // Leaving the form earlier would abort the sign-in.
+  await button('Account').waitFor()
   await open('/server/integrity')
   await visit.page.getByRole('heading', { name: 'This page is for administrators' }).waitFor()
   assertQuiet(visit.watched)
