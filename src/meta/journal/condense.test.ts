@@ -139,13 +139,19 @@ async function putBack(folder: string, key: string): Promise<string> {
   await before.close()
   const old = readFileSync(file)
   const after = await openCopied(folder)
+  // Settled, so that files and frames do not depend on the speed of the disk: full files, then one with two frames.
+  await busy(after.meta, 'before')
+  await after.journal.settle()
   await putValue(after.meta, key, '4')
-  await busy(after.meta, 'one')
+  await after.journal.settle()
+  await busy(after.meta, 'one', 500)
   await after.close()
   const journal = filesOf(folder, '.journal').at(-1)!
   const damaged = join(suiteCopyFolder(folder), journal)
   const content = readFileSync(damaged)
-  content[content.indexOf('one 99 ') + 3]! ^= 1
+  const flipped = content.indexOf('one 99 ')
+  assert.ok(flipped > content.indexOf(key) && content.includes(key))
+  content[flipped + 3]! ^= 1
   writeFileSync(damaged, content)
   writeFileSync(file, old)
   return journal
