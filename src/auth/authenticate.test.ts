@@ -5,11 +5,12 @@ import type { RawRequest } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import { authenticate } from './authenticate.ts'
 import type { Authentication } from './authentication.ts'
-import { SCHEMES, type Scheme, schemeNamedBy } from './signing.ts'
+import { SCHEMES, schemeNamedBy } from './signing.ts'
 import {
   ACCESS_KEY,
   BOTH,
   credential,
+  inBoth,
   NOW,
   presigned,
   SECRET_KEY,
@@ -32,11 +33,6 @@ async function refused(request: RawRequest, by: Authentication): Promise<Fault> 
 }
 
 const codeOf = async (request: RawRequest, by: Authentication): Promise<string> => (await refused(request, by)).code
-
-/** Each case in both dialects. */
-function inBoth(name: string, run: (scheme: Scheme) => Promise<void>): void {
-  for (const scheme of BOTH) test(`${scheme.name}: ${name}`, () => run(scheme))
-}
 
 const HOSTS = { svc: 'examplebucket.svc.example', s3: 'examplebucket.s3.amazonaws.com' }
 

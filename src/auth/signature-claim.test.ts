@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Fault } from '../model/faults.ts'
 import { presignedClaim, verifyClaim } from './authenticate.ts'
 import type { Authentication } from './authentication.ts'
-import type { Scheme } from './signing.ts'
-import { BOTH, credential, NOW, presigned, server, signed, withHeader } from './suite-signer.ts'
-
-/** Each case in both dialects. */
-function inBoth(name: string, run: (scheme: Scheme) => Promise<void>): void {
-  for (const scheme of BOTH) test(`${scheme.name}: ${name}`, () => run(scheme))
-}
+import { credential, inBoth, NOW, presigned, server, signed, withHeader } from './suite-signer.ts'
 
 inBoth('a claim that was verified grants nothing on its own', async scheme => {
   const claim = presignedClaim(presigned(scheme, { seconds: '60' }), scheme)!

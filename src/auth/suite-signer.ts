@@ -3,6 +3,7 @@
  * one does not repeat the other's mistakes.
  */
 import { createHash, createHmac } from 'node:crypto'
+import { test } from 'node:test'
 import type { RawRequest } from '../http/raw-request.ts'
 import type { Account, Credential } from '../model/caller.ts'
 import type { Authentication } from './authentication.ts'
@@ -14,6 +15,11 @@ export const TIMESTAMP = '20130524T000000Z'
 export const REGION = 'us-east-1'
 export const NOW = Date.UTC(2013, 4, 24)
 export const BOTH: readonly Scheme[] = [SCHEMES.svc, SCHEMES.s3]
+
+/** Each case in both dialects. */
+export function inBoth(name: string, run: (scheme: Scheme) => Promise<void>): void {
+  for (const scheme of BOTH) test(`${scheme.name}: ${name}`, () => run(scheme))
+}
 
 const account: Account = {
   accountId: '123456789012',

@@ -55,7 +55,8 @@ function recordSuite(suiteTest: SuiteTest): void {
     assert.deepEqual(shown(pairOf().filter(entry => entry !== undefined)), 'a=one')
     for (let n = 0; n < 50; n++) {
       let isCommitted = false
-      const committing = meta.commit({ checks: [], writes: [putOne('a', `${n}`), putOne('b', `${n}`)] }).then(() => {
+      const writes = [putOne('a', `${n}`), putOne('b', `${n}`)]
+      const committing = meta.commit({ checks: [], writes }).finally(() => {
         isCommitted = true
       })
       // An engine with a thread of its own begins once the turn has ended, and commits during the reads of later ones.
