@@ -2,10 +2,8 @@
  * The chained signatures of a chunked body. They are checked in order as the data arrives here, which may be later than
  * the chunk headers were parsed, and only once a chunk is complete.
  */
-import { createHash, type Hash } from 'node:crypto'
-import { BodyDigest } from '../digest/body-digest.ts'
-import { oneShotHash } from '../digest/one-shot-hash.ts'
 import { Fault } from '../model/faults.ts'
+import type { ChunkHash, ChunkHashes } from './chunk-hashes.ts'
 import type { Scheme } from './signing.ts'
 import { EMPTY_SHA256, hmac, type SigningKey, sameSignature, sha256Hex } from './signing.ts'
 
@@ -18,18 +16,9 @@ export interface SignatureChain {
   readonly seed: string
 }
 
-/** A longer chunk is hashed beside the event loop. */
-const LOOP_BYTES_MAX = 256 * 1024
-
 interface Chunk {
   readonly provided: string
-  readonly size: number
-  /** In hexadecimal digits, where the data came in one piece or is empty. */
-  digest: string | undefined
-  /** Of data in several pieces. */
-  hash: Hash | undefined
-  /** Of a chunk that is hashed beside the event loop. */
-  readonly beside: BodyDigest | undefined
+  readonly hash: ChunkHash
   left: number
   isWhole: boolean
 }
@@ -37,19 +26,21 @@ interface Chunk {
 export class ChunkSignatures {
   readonly #chain: SignatureChain
   #previous: string
+  readonly #hashes: ChunkHashes
   /** Chunks whose header has been parsed and whose signature is not checked yet, oldest first. */
   readonly #chunks: Chunk[] = []
+  /** How many of them have all their data. */
+  #filled = 0
 
-  constructor(chain: SignatureChain) {
+  constructor(chain: SignatureChain, hashes: ChunkHashes) {
     this.#chain = chain
+    this.#hashes = hashes
     this.#previous = chain.seed
   }
 
-  begin(provided: string, size: number): void {
-    const isWhole = size === 0
-    const digest = isWhole ? EMPTY_SHA256 : undefined
-    const beside = size > LOOP_BYTES_MAX ? new BodyDigest('sha256') : undefined
-    this.#chunks.push({ provided, size, digest, hash: undefined, beside, left: size, isWhole })
+  /** `bytesLeft` is what is left of the body, this chunk included. */
+  begin(provided: string, size: number, bytesLeft: number): void {
+    this.#chunks.push({ provided, hash: this.#hashes.next(size, bytesLeft), left: size, isWhole: size === 0 })
   }
 
   /** The last chunk is complete. */
@@ -58,42 +49,46 @@ export class ChunkSignatures {
   }
 
   /**
-   * Hashes data in order, of one chunk in each call. Throws a fault, or rejects with it, when a completed chunk does
-   * not match its signature. A promise that is returned must be awaited before the next call.
+   * Takes data in order, of one chunk in each call. Throws a fault, or rejects with it, when a complete chunk does not
+   * match its signature, which may be up to four chunks later. A promise that is returned must be awaited before the
+   * next call.
    */
   take(data: Buffer): Promise<void> | undefined {
     const settling = this.settle()
     if (settling !== undefined) return settling.then(() => this.take(data))
-    const chunk = this.#chunks[0]!
+    const chunk = this.#chunks[this.#filled]!
     chunk.left -= data.length
-    if (chunk.beside !== undefined) return this.#takeBeside(chunk.beside, data)
-    if (data.length === chunk.size) chunk.digest = oneShotHash('sha256', data, 'hex')
-    else chunk.hash = (chunk.hash ?? createHash('sha256')).update(data)
-    return this.settle()
+    if (chunk.left === 0) this.#filled++
+    const hashing = chunk.hash.update(data)
+    return hashing === undefined ? this.settle() : hashing.then(() => this.settle())
   }
 
-  async #takeBeside(digest: BodyDigest, data: Buffer): Promise<void> {
-    await digest.update(data)
-    await this.settle()
-  }
-
-  /** Checks the signatures of all complete chunks. */
+  /** Checks the signatures of all complete chunks that have their digests. */
   settle(): Promise<void> | undefined {
     for (let chunk = this.#chunks[0]; chunk?.isWhole === true && chunk.left === 0; chunk = this.#chunks[0]) {
-      if (chunk.beside !== undefined) return this.#settleBeside(chunk, chunk.beside)
-      this.#checkChunk(chunk, chunk.digest ?? chunk.hash!.digest('hex'))
+      const digest = chunk.hash.digest()
+      if (digest === undefined) return undefined
+      if (digest instanceof Promise) return this.#settleLater(chunk, digest)
+      this.#checkChunk(chunk, digest)
     }
     return undefined
   }
 
-  async #settleBeside(chunk: Chunk, digest: BodyDigest): Promise<void> {
-    this.#checkChunk(chunk, (await digest.digest()).toString('hex'))
+  async #settleLater(chunk: Chunk, digest: Promise<string>): Promise<void> {
+    this.#checkChunk(chunk, await digest)
     await this.settle()
+  }
+
+  /** Checks the signatures of all complete chunks: none follows. */
+  finish(): Promise<void> | undefined {
+    this.#hashes.end()
+    return this.settle()
   }
 
   #checkChunk({ provided }: Chunk, digest: string): void {
     this.#check(this.#chain.scheme.chunkAlgorithm, `${EMPTY_SHA256}\n${digest}`, provided)
     this.#chunks.shift()
+    this.#filled = Math.max(0, this.#filled - 1)
   }
 
   checkTrailers(signedText: string, provided: string): void {
@@ -102,7 +97,7 @@ export class ChunkSignatures {
 
   /** Releases the digests of chunks that will not be checked. */
   abandon(): void {
-    for (const { beside } of this.#chunks) beside?.abandon()
+    for (const { hash } of this.#chunks) hash.abandon()
   }
 
   #check(algorithm: string, digests: string, provided: string): void {

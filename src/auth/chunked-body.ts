@@ -4,6 +4,7 @@
  * a bad signature ends it with a fault.
  */
 import { Fault } from '../model/faults.ts'
+import { ChunkHashes } from './chunk-hashes.ts'
 import { ChunkSignatures, type SignatureChain } from './chunk-signatures.ts'
 import { parseTrailers, TRAILER_BYTES_MAX } from './trailers.ts'
 
@@ -26,8 +27,12 @@ const UNSIGNED_LINE = /^([0-9a-fA-F]{1,16})$/
 const SIGNED_LINE = /^([0-9a-fA-F]{1,16});chunk-signature=(.*)$/
 
 /** Awaits only promises: most chunks are hashed at once, and a tick for each step would add up. */
-export async function* decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule): AsyncGenerator<Buffer, void> {
-  const decoder = new ChunkDecoder(rule)
+export async function* decodeChunks(
+  body: AsyncIterable<Buffer>,
+  rule: ChunkRule,
+  hashes = new ChunkHashes(),
+): AsyncGenerator<Buffer, void> {
+  const decoder = new ChunkDecoder(rule, hashes)
   const { signatures } = decoder
   try {
     for await (const piece of body) {
@@ -40,10 +45,12 @@ export async function* decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule
       const settling = signatures?.settle()
       if (settling !== undefined) await settling
     }
+    const finishing = signatures?.finish()
+    if (finishing !== undefined) await finishing
     decoder.end()
   } catch (error) {
     // A bad signature of earlier data takes precedence over the malformed chunk after it.
-    if (error === decoder.failure) await signatures?.settle()
+    if (error === decoder.failure) await signatures?.finish()
     throw error
   } finally {
     signatures?.abandon()
@@ -64,9 +71,9 @@ class ChunkDecoder {
   #chunkLeft = 0
   #decoded = 0
 
-  constructor(rule: ChunkRule) {
+  constructor(rule: ChunkRule, hashes: ChunkHashes) {
     this.#rule = rule
-    this.signatures = rule.chain === undefined ? undefined : new ChunkSignatures(rule.chain)
+    this.signatures = rule.chain === undefined ? undefined : new ChunkSignatures(rule.chain, hashes)
   }
 
   /** The data in this piece, as views of it, up to the first error. */
@@ -141,7 +148,7 @@ class ChunkDecoder {
     const size = Number.parseInt(found[1]!, 16)
     // A chunk beyond the declared length is refused before it is read.
     if (size > this.#rule.decodedLength - this.#decoded) throw this.#incomplete()
-    this.signatures?.begin(found[2]!, size)
+    this.signatures?.begin(found[2]!, size, this.#rule.decodedLength - this.#decoded)
     this.#chunkLeft = size
     this.#state = size === 0 ? 'tail' : 'data'
     if (size > 0) return

@@ -5,6 +5,7 @@
  *
  * Both forms are unrolled: 64 steps for a block of 64 bytes, in a loop over the blocks.
  */
+import { type Four, forBlocks, storeAll, transpose } from './four-lanes.ts'
 import { type Code, INT, moduleBytes, OP, VECTOR, type WasmFunction } from './wasm-assembler.ts'
 
 /**
@@ -19,7 +20,6 @@ export interface Md5Exports {
 
 const STATE_BEFORE = 192
 const WORDS = 256
-const BLOCK_BYTES = 64
 const CONSTANTS = Array.from({ length: 64 }, (_, step) => Math.floor(Math.abs(Math.sin(step + 1)) * 2 ** 32) | 0)
 const ROTATIONS = [
   [7, 12, 17, 22],
@@ -30,8 +30,6 @@ const ROTATIONS = [
 
 /** The word of the block's sixteen that a step uses. */
 const wordOf = (step: number): number => [step, 5 * step + 1, 3 * step + 5, 7 * step][step >> 4]! % 16
-
-type Four = readonly [number, number, number, number]
 
 /** The same steps for integers and for vectors of them. */
 interface Arithmetic {
@@ -96,15 +94,6 @@ function steps(state: Four, word: (index: number) => Code, on: Arithmetic): Code
   return code
 }
 
-/** Repeats the body for each block, and moves all lanes to their next one. */
-function forBlocks(lanes: readonly number[], blocks: number, body: Code): Code {
-  const advance = lanes.map(at => [get(at), int(BLOCK_BYTES), add, set(at)])
-  return [
-    [OP.loop, body, advance],
-    [get(blocks), int(1), OP.subtract, tee(blocks), OP.branchIf(0), OP.end],
-  ]
-}
-
 function one(): WasmFunction {
   const [at, blocks] = [0, 1]
   const state: Four = [2, 3, 4, 5]
@@ -120,19 +109,6 @@ function one(): WasmFunction {
   return { name: 'one', parameters: [INT, INT], locals: [INT, INT, INT, INT], body }
 }
 
-/** Turns four lanes of four words into four words of four lanes, and back. */
-function transpose([a, b, c, d]: Four, [e, f, g, h]: Four): Code {
-  const shuffled = (from: number, other: number, which: Four, to: number): Code => [
-    [get(from), get(other), OP.shuffle(...which), set(to)],
-  ]
-  return [
-    [shuffled(a, b, [0, 4, 1, 5], e), shuffled(a, b, [2, 6, 3, 7], f)],
-    [shuffled(c, d, [0, 4, 1, 5], g), shuffled(c, d, [2, 6, 3, 7], h)],
-    [shuffled(e, g, [0, 1, 4, 5], a), shuffled(e, g, [2, 3, 6, 7], b)],
-    [shuffled(f, h, [0, 1, 4, 5], c), shuffled(f, h, [2, 3, 6, 7], d)],
-  ]
-}
-
 function four(): WasmFunction {
   const lanes: Four = [0, 1, 2, 3]
   const blocks = 4
@@ -140,15 +116,13 @@ function four(): WasmFunction {
   const rows: Four = [9, 10, 11, 12]
   const other: Four = [13, 14, 15, 16]
   const spare = 17
-  const stored = (from: Four, at: number): Code =>
-    from.map((local, index) => [int(0), get(local), OP.storeVector(at + 16 * index)])
   const words = [0, 1, 2, 3].map(quarter => [
     rows.map((row, lane) => [get(lanes[lane]!), OP.loadVector(16 * quarter), set(row)]),
-    [transpose(rows, other), stored(rows, WORDS + 64 * quarter)],
+    [transpose(rows, other), storeAll(rows, WORDS + 64 * quarter)],
   ])
   const block = [
     // In memory, not in locals: there are more of them than registers, and Bun's compiler handles that badly.
-    [stored(state, STATE_BEFORE), words],
+    [storeAll(state, STATE_BEFORE), words],
     steps(state, index => [int(0), OP.loadVector(WORDS + 16 * index)], vectors(spare)),
     state.map((local, index) => [
       [int(0), OP.loadVector(STATE_BEFORE + 16 * index), get(local), OP.vectorAdd, set(local)],
@@ -157,7 +131,7 @@ function four(): WasmFunction {
   const body = [
     state.map((local, lane) => [int(0), OP.loadVector(16 * lane), set(local)]),
     [transpose(state, other), forBlocks(lanes, blocks, block)],
-    [transpose(state, other), stored(state, 0)],
+    [transpose(state, other), storeAll(state, 0)],
   ]
   const locals = Array<number>(13).fill(VECTOR)
   return { name: 'four', parameters: [INT, INT, INT, INT, INT], locals, body }

@@ -60,6 +60,8 @@ export const OP = {
     ...vector(0x0d),
     ...from.flatMap(index => [4 * index, 4 * index + 1, 4 * index + 2, 4 * index + 3]),
   ],
+  /** Swaps the bytes of each integer of a vector, which is on the stack twice. */
+  swapBytes: [...vector(0x0d), ...[3, 2, 1, 0].flatMap((_, word) => [3, 2, 1, 0].map(byte => 4 * word + byte))],
   /** The same integer in all four places. */
   splat: vector(0x11),
   vectorNot: vector(0x4d),

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Sha256Lanes } from '../digest/sha256-lanes.ts'
+import type { WasmRuntime } from '../digest/wasm-assembler.ts'
+import { Fault } from '../model/faults.ts'
+import { ChunkHashes } from './chunk-hashes.ts'
+import { decodeChunks } from './chunked-body.ts'
+import { SCHEMES } from './signing.ts'
+import { ruleFor, type SentChunks, streamOf, wire } from './suite-chunks.ts'
+
+const KIB = 1024
+const { WebAssembly: wasm } = globalThis as unknown as { WebAssembly: WasmRuntime }
+
+/** Counts the groups of four. */
+class CountingLanes extends Sha256Lanes {
+  groups = 0
+
+  override hash(messages: readonly (readonly Uint8Array[])[], bytes: number): string[] {
+    this.groups++
+    return super.hash(messages, bytes)
+  }
+}
+
+const lanes = new CountingLanes(wasm)
+const noise = randomBytes(512 * KIB)
+
+function chunksOf(sizes: readonly number[]): SentChunks {
+  return { scheme: SCHEMES.s3, signed: true, data: sizes.map((size, at) => noise.subarray(at, at + size)) }
+}
+
+/** The data that comes out, or the code of the fault that ends it. */
+async function decoded(sent: SentChunks, pieces: readonly Buffer[], hashes: ChunkHashes): Promise<Buffer | string> {
+  const out: Buffer[] = []
+  try {
+    for await (const piece of decodeChunks(streamOf(...pieces), ruleFor(sent), hashes)) out.push(piece)
+  } catch (error) {
+    if (error instanceof Fault) return error.code
+    throw error
+  }
+  return Buffer.concat(out)
+}
+
+const inPieces = (bytes: Buffer, size: number): Buffer[] =>
+  Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
+
+async function groupsOf(sizes: readonly number[], pieceBytes = 64 * KIB): Promise<number> {
+  const sent = chunksOf(sizes)
+  lanes.groups = 0
+  const data = await decoded(sent, inPieces(wire(sent), pieceBytes), new ChunkHashes(() => lanes))
+  assert.deepEqual(data, Buffer.concat(sent.data))
+  return lanes.groups
+}
+
+test('four chunks of equal size that follow each other are hashed together', async () => {
+  const many = (size: number, count: number): number[] => Array<number>(count).fill(size)
+  assert.equal(await groupsOf(many(64 * KIB, 4)), 1)
+  assert.equal(await groupsOf(many(64 * KIB, 16)), 4)
+  assert.equal(await groupsOf(many(64 * KIB, 16), 1000), 4, 'in small pieces')
+  assert.equal(await groupsOf(many(64 * KIB, 16), 10 ** 7), 4, 'in one piece')
+  assert.equal(await groupsOf([...many(128 * KIB, 7), 5]), 1)
+  assert.equal(await groupsOf([8 * KIB, ...many(16 * KIB, 4)]), 1)
+})
+
+test('other chunks are not', async () => {
+  assert.equal(await groupsOf([64 * KIB, 64 * KIB, 64 * KIB]), 0, 'fewer than four')
+  assert.equal(await groupsOf([KIB, KIB, KIB, KIB, KIB]), 0, 'small')
+  assert.equal(await groupsOf([9, 8, 7, 6].map(n => n * 10 * KIB)), 0, 'of different sizes')
+  assert.equal(await groupsOf(Array<number>(5).fill(200 * KIB)), 0, 'large')
+  assert.equal(await groupsOf([16, 16, 16, 17, 16, 16, 16].map(n => n * KIB)), 0, 'interrupted')
+})
+
+test('without lanes all chunks are hashed alone', async () => {
+  const sent = chunksOf(Array<number>(9).fill(64 * KIB))
+  const data = await decoded(sent, inPieces(wire(sent), 50_000), new ChunkHashes(() => undefined))
+  assert.deepEqual(data, Buffer.concat(sent.data))
+})
+
+const size = fc.constantFrom(1, 4 * KIB, 8 * KIB, 8 * KIB, 16 * KIB, 16 * KIB + 1, 300 * KIB)
+const sizes = fc
+  .array(fc.tuple(size, fc.integer({ min: 1, max: 6 })), { minLength: 1, maxLength: 4 })
+  .map(runs => runs.flatMap(([bytes, count]) => Array<number>(bytes > 256 * KIB ? 1 : count).fill(bytes)))
+
+/** Changes a byte, or ends the body early. */
+const damage = fc.option(fc.record({ kind: fc.constantFrom('flip', 'cut'), at: fc.double({ min: 0, max: 0.9999999 }) }))
+
+test('A8 A9 A10: a body ends as it does with chunks that are hashed one by one, damaged or not', async () => {
+  await fc.assert(
+    fc.asyncProperty(sizes, damage, fc.integer({ min: 500, max: 200_000 }), async (of, how, pieceBytes) => {
+      const sent = chunksOf(of)
+      let bytes = wire(sent)
+      const at = Math.floor((how?.at ?? 0) * bytes.length)
+      if (how?.kind === 'flip') bytes[at] = bytes[at]! ^ 0x01
+      if (how?.kind === 'cut') bytes = bytes.subarray(0, at)
+      const pieces = inPieces(bytes, pieceBytes)
+      const expected = await decoded(sent, pieces, new ChunkHashes(() => undefined))
+      assert.deepEqual(await decoded(sent, pieces, new ChunkHashes(() => lanes)), expected)
+      assert.equal(typeof expected, how === null ? 'object' : 'string')
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('bodies that are given up leave room for others to wait', async () => {
+  const sent = chunksOf(Array<number>(4).fill(128 * KIB))
+  const start = wire(sent).subarray(0, 300 * KIB)
+  for (let body = 0; body < 100; body++) {
+    for await (const _ of decodeChunks(streamOf(start), ruleFor(sent), new ChunkHashes(() => lanes))) break
+  }
+  assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 1)
+})
+
+test('data that waits is limited: beyond that, chunks are hashed at once', async () => {
+  const sent = chunksOf(Array<number>(4).fill(128 * KIB))
+  const start = wire(sent).subarray(0, 500 * KIB)
+  const waiting = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const body = decodeChunks(streamOf(start), ruleFor(sent), new ChunkHashes(() => lanes))
+      for (let taken = 0; taken < 3; taken++) await body.next()
+      return body
+    }),
+  )
+  assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 0)
+  for (const body of waiting) await body.return()
+  assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 1)
+})
