@@ -13,12 +13,14 @@ import { ruleFor, type SentChunks, streamOf, wire } from './suite-chunks.ts'
 const KIB = 1024
 const { WebAssembly: wasm } = globalThis as unknown as { WebAssembly: WasmRuntime }
 
-/** Counts the groups of four. */
+/** Counts the groups of four, and the pieces of their chunks. */
 class CountingLanes extends Sha256Lanes {
   groups = 0
+  piecesMost = 0
 
   override hash(messages: readonly (readonly Uint8Array[])[], bytes: number): string[] {
     this.groups++
+    this.piecesMost = Math.max(...messages.map(pieces => pieces.length))
     return super.hash(messages, bytes)
   }
 }
@@ -69,6 +71,36 @@ test('other chunks are not', async () => {
   assert.equal(await groupsOf([9, 8, 7, 6].map(n => n * 10 * KIB)), 0, 'of different sizes')
   assert.equal(await groupsOf(Array<number>(5).fill(200 * KIB)), 0, 'large')
   assert.equal(await groupsOf([16, 16, 16, 17, 16, 16, 16].map(n => n * KIB)), 0, 'interrupted')
+  assert.equal(await groupsOf([64, 300, 64, 64, 64].map(n => n * KIB)), 0, 'interrupted by a large one')
+})
+
+test('A8: a bad signature is noticed before much more is read, also where chunks were to be hashed together', async () => {
+  for (const following of [64, 100, 300]) {
+    const sent = chunksOf([64 * KIB, ...Array<number>(30).fill(following * KIB)])
+    const bytes = wire(sent)
+    bytes[1000] = bytes[1000]! ^ 0x01
+    let taken = 0
+    async function* counted(): AsyncGenerator<Buffer, void> {
+      for (const piece of inPieces(bytes, 10_000)) {
+        taken += piece.length
+        yield piece
+      }
+    }
+    const reading = async (): Promise<void> => {
+      for await (const _ of decodeChunks(counted(), ruleFor(sent), new ChunkHashes(() => lanes)));
+    }
+    await assert.rejects(reading, { code: 'SignatureDoesNotMatch' })
+    assert.ok(taken < 4 * 64 * KIB + 30_000, `${taken} bytes`)
+  }
+})
+
+test('a chunk that comes byte by byte does not take memory for every byte', async () => {
+  const sent = chunksOf(Array<number>(4).fill(16 * KIB))
+  lanes.groups = 0
+  const data = await decoded(sent, inPieces(wire(sent), 1), new ChunkHashes(() => lanes))
+  assert.deepEqual(data, Buffer.concat(sent.data))
+  assert.equal(lanes.groups, 1)
+  assert.ok(lanes.piecesMost <= 17, `${lanes.piecesMost} pieces`)
 })
 
 test('without lanes all chunks are hashed alone', async () => {
@@ -82,21 +114,27 @@ const sizes = fc
   .array(fc.tuple(size, fc.integer({ min: 1, max: 6 })), { minLength: 1, maxLength: 4 })
   .map(runs => runs.flatMap(([bytes, count]) => Array<number>(bytes > 256 * KIB ? 1 : count).fill(bytes)))
 
-/** Changes a byte, or ends the body early. */
-const damage = fc.option(fc.record({ kind: fc.constantFrom('flip', 'cut'), at: fc.double({ min: 0, max: 0.9999999 }) }))
+/** Each changes a byte, or ends the body early. */
+const damage = fc.record({
+  kind: fc.constantFrom('flip', 'cut'),
+  at: fc.double({ min: 0, max: 0.9999999, noNaN: true }),
+})
+const damages = fc.uniqueArray(damage, { maxLength: 2, selector: ({ kind }) => kind })
 
 test('A8 A9 A10: a body ends as it does with chunks that are hashed one by one, damaged or not', async () => {
   await fc.assert(
-    fc.asyncProperty(sizes, damage, fc.integer({ min: 500, max: 200_000 }), async (of, how, pieceBytes) => {
+    fc.asyncProperty(sizes, damages, fc.integer({ min: 500, max: 200_000 }), async (of, hows, pieceBytes) => {
       const sent = chunksOf(of)
       let bytes = wire(sent)
-      const at = Math.floor((how?.at ?? 0) * bytes.length)
-      if (how?.kind === 'flip') bytes[at] = bytes[at]! ^ 0x01
-      if (how?.kind === 'cut') bytes = bytes.subarray(0, at)
+      for (const { kind, at } of hows) {
+        const place = Math.floor(at * bytes.length)
+        if (kind === 'cut') bytes = bytes.subarray(0, place)
+        else bytes[place] = bytes[place]! ^ 0x01
+      }
       const pieces = inPieces(bytes, pieceBytes)
       const expected = await decoded(sent, pieces, new ChunkHashes(() => undefined))
       assert.deepEqual(await decoded(sent, pieces, new ChunkHashes(() => lanes)), expected)
-      assert.equal(typeof expected, how === null ? 'object' : 'string')
+      assert.equal(typeof expected, hows.length === 0 ? 'object' : 'string')
     }),
     { numRuns: 150 },
   )
@@ -113,15 +151,16 @@ test('bodies that are given up leave room for others to wait', async () => {
 
 test('data that waits is limited: beyond that, chunks are hashed at once', async () => {
   const sent = chunksOf(Array<number>(4).fill(128 * KIB))
-  const start = wire(sent).subarray(0, 500 * KIB)
-  const waiting = await Promise.all(
-    Array.from({ length: 50 }, async () => {
-      const body = decodeChunks(streamOf(start), ruleFor(sent), new ChunkHashes(() => lanes))
-      for (let taken = 0; taken < 3; taken++) await body.next()
-      return body
-    }),
-  )
-  assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 0)
-  for (const body of waiting) await body.return()
-  assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 1)
+  const bytes = wire(sent)
+  for (const begun of [1, 3]) {
+    // All bodies go on at the same pace.
+    const bodies = Array.from({ length: 50 }, () => {
+      const pieces = inPieces(bytes.subarray(0, begun * 128 * KIB), 100 * KIB)
+      return decodeChunks(streamOf(...pieces), ruleFor(sent), new ChunkHashes(() => lanes))
+    })
+    for (let taken = 0; taken < begun; taken++) for (const body of bodies) await body.next()
+    assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 0)
+    for (const body of bodies) await body.return()
+    assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 1)
+  }
 })

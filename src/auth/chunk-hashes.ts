@@ -16,11 +16,13 @@ export interface ChunkHash {
 
 /** A longer chunk is hashed beside the event loop. */
 const LOOP_BYTES_MAX = 256 * 1024
-/** Chunks of a group have their own cost, which hashing less would not make up for. */
+/** Below this, a group costs more than it saves. */
 const GROUPED_BYTES_MIN = 8 * 1024
 const GROUP_CHUNKS = 4
 /** Data that waits for its group, of all bodies of this process. */
 const WAITING_BYTES_MAX = 16 * 2 ** 20
+/** A piece of one byte takes a hundred bytes of heap, so more pieces than this are copied into one. */
+const PIECES_MAX = 16
 
 let waitingBytes = 0
 
@@ -35,16 +37,12 @@ export class ChunkHashes {
 
   /** `bytesLeft` is what is left of the body, this chunk included. */
   next(size: number, bytesLeft: number): ChunkHash {
-    if (size > LOOP_BYTES_MAX) return new BesideHash()
-    if (this.#group?.hasRoom !== true) this.#group = this.#nextGroup(size, bytesLeft)
-    else if (this.#group.size !== size) {
-      this.#group.end()
-      this.#group = this.#nextGroup(size, bytesLeft)
-    }
-    return this.#group?.add() ?? new LoopHash(size)
+    if (this.#group?.isOpen === true && this.#group.size !== size) this.#group.end()
+    if (this.#group?.isOpen !== true) this.#group = this.#nextGroup(size, bytesLeft)
+    return this.#group?.add() ?? (size > LOOP_BYTES_MAX ? new BesideHash() : new LoopHash(size))
   }
 
-  /** No data follows. */
+  /** Nothing follows. */
   end(): void {
     this.#group?.end()
   }
@@ -96,7 +94,10 @@ class BesideHash implements ChunkHash {
   }
 }
 
-/** Four chunks of equal size that follow each other, or fewer where the body turns out to be different. */
+/**
+ * Four chunks of equal size that follow each other, or fewer where the body turns out to be different. Room for all four
+ * is reserved from the start.
+ */
 class ChunkGroup {
   readonly #lanes: Sha256Lanes
   readonly size: number
@@ -106,31 +107,35 @@ class ChunkGroup {
   constructor(lanes: Sha256Lanes, size: number) {
     this.#lanes = lanes
     this.size = size
+    waitingBytes += GROUP_CHUNKS * size
   }
 
-  get hasRoom(): boolean {
-    return this.#chunks.length < GROUP_CHUNKS
+  get isOpen(): boolean {
+    return !this.#isEnded && !this.#isFull
+  }
+
+  get #isFull(): boolean {
+    return this.#chunks.length === GROUP_CHUNKS
   }
 
   add(): ChunkHash {
-    waitingBytes += this.size
     const chunk = new GroupedHash(this, this.size)
     this.#chunks.push(chunk)
     return chunk
   }
 
-  /** Its chunks no longer wait for others. */
+  /** Its chunks no longer wait for each other. */
   end(): void {
+    if (this.#isEnded) return
     this.#isEnded = true
+    waitingBytes -= (GROUP_CHUNKS - this.#chunks.length) * this.size
   }
 
-  /** Whether its chunks have their digests. */
-  isHashed(): boolean {
-    const isFull = !this.hasRoom && this.#chunks.every(({ isComplete }) => isComplete)
-    if (!isFull && !this.#isEnded) return false
-    if (isFull) this.#hashTogether()
-    else for (const chunk of this.#chunks) if (chunk.isComplete) chunk.hashAlone()
-    return true
+  /** Hashes the chunks that are complete, unless they still wait for others. */
+  hash(): void {
+    const complete = this.#chunks.filter(({ isComplete }) => isComplete)
+    if (complete.length === GROUP_CHUNKS) this.#hashTogether()
+    else if (this.#isEnded) for (const chunk of complete) chunk.hashAlone()
   }
 
   #hashTogether(): void {
@@ -138,39 +143,45 @@ class ChunkGroup {
       this.#chunks.map(({ pieces }) => pieces),
       this.size,
     )
-    for (const [at, chunk] of this.#chunks.entries()) chunk.settle(digests[at]!)
+    for (const [at, chunk] of this.#chunks.entries()) chunk.finish(digests[at]!)
   }
 }
 
 class GroupedHash implements ChunkHash {
   readonly #group: ChunkGroup
   readonly #size: number
-  #left: number
+  #filled = 0
   pieces: Buffer[] = []
+  /** All data, once there are many pieces. */
+  #copy: Buffer | undefined
   #digest: string | undefined
   #isReleased = false
 
   constructor(group: ChunkGroup, size: number) {
     this.#group = group
     this.#size = size
-    this.#left = size
   }
 
   get isComplete(): boolean {
-    return this.#left === 0
+    return this.#filled === this.#size
   }
 
   update(data: Buffer): undefined {
-    this.pieces.push(data)
-    this.#left -= data.length
+    if (this.#copy === undefined) this.pieces.push(data)
+    else data.copy(this.#copy, this.#filled)
+    this.#filled += data.length
+    if (this.pieces.length > PIECES_MAX) {
+      this.#copy = Buffer.concat(this.pieces, this.#size)
+      this.pieces = [this.#copy]
+    }
   }
 
   digest(): string | undefined {
-    if (this.#digest === undefined && !this.#group.isHashed()) return undefined
+    if (this.#digest === undefined) this.#group.hash()
     return this.#digest
   }
 
-  settle(digest: string): void {
+  finish(digest: string): void {
     this.#digest = digest
     this.abandon()
   }
@@ -179,13 +190,14 @@ class GroupedHash implements ChunkHash {
     if (this.#digest !== undefined) return
     const hash = createHash('sha256')
     for (const piece of this.pieces) hash.update(piece)
-    this.settle(hash.digest('hex'))
+    this.finish(hash.digest('hex'))
   }
 
   abandon(): void {
     if (this.#isReleased) return
     this.#isReleased = true
     this.pieces = []
+    this.#copy = undefined
     waitingBytes -= this.#size
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The chained signatures of a chunked body. They are checked in order as the data arrives here, which may be later than
- * the chunk headers were parsed, and only once a chunk is complete.
+ * the chunk headers were parsed, and only once a chunk is complete, or four of them that are hashed together.
  */
 import { Fault } from '../model/faults.ts'
 import type { ChunkHash, ChunkHashes } from './chunk-hashes.ts'
@@ -97,6 +97,7 @@ export class ChunkSignatures {
 
   /** Releases the digests of chunks that will not be checked. */
   abandon(): void {
+    this.#hashes.end()
     for (const { hash } of this.#chunks) hash.abandon()
   }
 

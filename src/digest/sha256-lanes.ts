@@ -1,13 +1,14 @@
+import { HASHES_FASTER_IN_LANES } from '../lib/runtime.ts'
+import { BLOCK_BYTES } from './four-lanes.ts'
 import { oneShotHash } from './one-shot-hash.ts'
 import { CONSTANTS_AT, INITIAL_STATE, ROUND_CONSTANTS, type Sha256Exports, sha256Module } from './sha256-module.ts'
 import type { WasmRuntime } from './wasm-assembler.ts'
 
 const LANES = 4
-const BLOCK_BYTES = 64
 const STATE_BYTES = 32
 /** The states, the constants and the scratch space of the module are in the first page. */
 const FIRST_LANE = 64 * 1024
-/** Of one message, without its padding: four of these are hashed in a millisecond. */
+/** Of one message, without its padding: four of these are hashed in one to two milliseconds. */
 export const LANE_BYTES_MAX = 128 * 1024
 /** A page more than the longest message, for the padding; so lanes are not a power of two apart. */
 const LANE_STRIDE = LANE_BYTES_MAX + FIRST_LANE
@@ -96,7 +97,7 @@ let lanes: Sha256Lanes | undefined | 'unknown' = 'unknown'
 
 /** The lanes of this process, where they take less time than one message after the other. */
 export function sha256Lanes(): Sha256Lanes | undefined {
-  if (lanes === 'unknown') lanes = hasSha256Instructions() ? undefined : startedLanes()
+  if (lanes === 'unknown') lanes = HASHES_FASTER_IN_LANES && !hasSha256Instructions() ? startedLanes() : undefined
   return lanes
 }
 
