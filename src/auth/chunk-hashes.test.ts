@@ -74,7 +74,7 @@ test('other chunks are not', async () => {
   assert.equal(await groupsOf([64, 300, 64, 64, 64].map(n => n * KIB)), 0, 'interrupted by a large one')
 })
 
-test('A8: a bad signature is noticed before much more is read, also where chunks were to be hashed together', async () => {
+test('A8: a bad signature is noticed before much more is read, also where chunks wait for others', async () => {
   for (const following of [64, 100, 300]) {
     const sent = chunksOf([64 * KIB, ...Array<number>(30).fill(following * KIB)])
     const bytes = wire(sent)

@@ -95,8 +95,8 @@ class BesideHash implements ChunkHash {
 }
 
 /**
- * Four chunks of equal size that follow each other, or fewer where the body turns out to be different. Room for all four
- * is reserved from the start.
+ * Four chunks of equal size that follow each other, or fewer where the body turns out to be different. Room for all
+ * four is reserved from the start.
  */
 class ChunkGroup {
   readonly #lanes: Sha256Lanes
