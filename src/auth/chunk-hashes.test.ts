@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Sha256Lanes } from '../digest/sha256-lanes.ts'
 import type { WasmRuntime } from '../digest/wasm-assembler.ts'
+import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 import { ChunkHashes } from './chunk-hashes.ts'
 import { decodeChunks } from './chunked-body.ts'
@@ -92,6 +93,32 @@ test('A8: a bad signature is noticed before much more is read, also where chunks
     await assert.rejects(reading, { code: 'SignatureDoesNotMatch' })
     assert.ok(taken < 4 * 64 * KIB + 30_000, `${taken} bytes`)
   }
+})
+
+test('G4: chunks of a client that pauses are checked meanwhile, and the rest is hashed together again', async () => {
+  // Two chunks have begun when it pauses, and eight follow.
+  const sent = chunksOf(Array<number>(10).fill(64 * KIB))
+  const bytes = wire(sent)
+  const [start, rest] = [bytes.subarray(0, 100 * KIB), bytes.subarray(100 * KIB)]
+  const body = async (whatFollows: () => Promise<Buffer>): Promise<Buffer[]> => {
+    async function* pausing(): AsyncGenerator<Buffer, void> {
+      yield start
+      yield await whatFollows()
+    }
+    const out: Buffer[] = []
+    for await (const piece of decodeChunks(pausing(), ruleFor(sent), new ChunkHashes(() => lanes))) out.push(piece)
+    return out
+  }
+  lanes.groups = 0
+  const data = await body(() => systemClock.sleep(500).then(() => rest))
+  assert.deepEqual(Buffer.concat(data), Buffer.concat(sent.data))
+  assert.equal(lanes.groups, 2)
+
+  start[1000] = start[1000]! ^ 0x01
+  await assert.rejects(
+    body(() => new Promise(() => {})),
+    { code: 'SignatureDoesNotMatch' },
+  )
 })
 
 test('a chunk that comes byte by byte does not take memory for every byte', async () => {

@@ -79,7 +79,13 @@ export class ChunkSignatures {
     await this.settle()
   }
 
-  /** Checks the signatures of all complete chunks: none follows. */
+  /** Whether complete chunks wait for others to be hashed with. */
+  get isWaiting(): boolean {
+    const first = this.#chunks[0]
+    return first?.isWhole === true && first.left === 0
+  }
+
+  /** Checks the signatures of all complete chunks, which no longer wait for others. */
   finish(): Promise<void> | undefined {
     this.#hashes.end()
     return this.settle()

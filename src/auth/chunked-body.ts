@@ -3,6 +3,7 @@
  * Data is passed on before its signature is checked, so a consumer must commit nothing before the end of the stream;
  * a bad signature ends it with a fault.
  */
+import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 import { ChunkHashes } from './chunk-hashes.ts'
 import { ChunkSignatures, type SignatureChain } from './chunk-signatures.ts'
@@ -26,6 +27,9 @@ const LF = 0x0a
 const UNSIGNED_LINE = /^([0-9a-fA-F]{1,16})$/
 const SIGNED_LINE = /^([0-9a-fA-F]{1,16});chunk-signature=(.*)$/
 
+/** Chunks that are to be hashed with others are hashed without them when a client sends nothing for this long. */
+const PAUSE_MS = 100
+
 /** Awaits only promises: most chunks are hashed at once, and a tick for each step would add up. */
 export async function* decodeChunks(
   body: AsyncIterable<Buffer>,
@@ -35,7 +39,7 @@ export async function* decodeChunks(
   const decoder = new ChunkDecoder(rule, hashes)
   const { signatures } = decoder
   try {
-    for await (const piece of body) {
+    for await (const piece of signatures === undefined ? body : checkedInPauses(body, signatures)) {
       for (const data of decoder.take(piece)) {
         const hashing = signatures?.take(data)
         if (hashing !== undefined) await hashing
@@ -55,6 +59,34 @@ export async function* decodeChunks(
   } finally {
     signatures?.abandon()
   }
+}
+
+/** The same body. While it pauses, the signatures of all complete chunks are checked, and a wrong one ends it. */
+function checkedInPauses(body: AsyncIterable<Buffer>, signatures: ChunkSignatures): AsyncIterable<Buffer> {
+  const pieces = body[Symbol.asyncIterator]()
+  const checked: AsyncIterator<Buffer> = {
+    next: () => (signatures.isWaiting ? orBadSignature(pieces, signatures) : pieces.next()),
+    return: async value => (await pieces.return?.(value)) ?? { done: true, value },
+  }
+  return { [Symbol.asyncIterator]: () => checked }
+}
+
+function orBadSignature(pieces: AsyncIterator<Buffer>, signatures: ChunkSignatures): Promise<IteratorResult<Buffer>> {
+  return new Promise((resolve, reject) => {
+    const refuse = (fault: unknown): void => {
+      reject(fault)
+      // The body is given up while it is being read; nobody waits for that.
+      pieces.return?.().catch(() => {})
+    }
+    const stopWaiting = systemClock.after(PAUSE_MS, () => {
+      try {
+        signatures.finish()?.catch(refuse)
+      } catch (fault) {
+        refuse(fault)
+      }
+    })
+    pieces.next().then(resolve, reject).finally(stopWaiting)
+  })
 }
 
 type State = 'line' | 'data' | 'data-end' | 'tail'

@@ -36,6 +36,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   /** Set once the body has a reader. */
   #pace: TransferRate | undefined
   #isListening = false
+  #isWaiting = false
   /** A short body arrives with its headers and is readable after one turn of the event loop. */
   #isNew = true
   readonly #onEvent = (): void => this.#wake()
@@ -130,6 +131,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     this.#pace ??= new TransferRate()
     this.#pace.wait(this.#timeouts.clock.now())
     this.#timeouts.begin(this)
+    this.#isWaiting = true
     return new Promise((resolve, reject) => {
       this.#refuse = fault => {
         this.#stopWaiting()
@@ -164,6 +166,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   }
 
   #stopWaiting(): void {
+    this.#isWaiting = false
     this.#wake = ignore
     this.#refuse = ignore
     this.#pace?.arrived(this.#timeouts.clock.now(), this.#unpaced)
@@ -179,6 +182,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
 
   /** A reader that stops early still has a response to send, so the connection must outlive the body. */
   async #stop(): Promise<IteratorResult<Buffer>> {
+    if (this.#isWaiting) this.#stopWaiting()
     if (this.#isListening) for (const event of EVENTS) this.#message.off(event, this.#onEvent)
     this.#isListening = false
     return END
