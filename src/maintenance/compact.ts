@@ -41,6 +41,8 @@ export class Compactor implements MaintenanceStep {
   readonly #payload = new Map<string, number>()
   /** Blobs that the last round could not move because they do not match their checksums. */
   damaged: Error[] = []
+  /** How long the last round took to read the records of all blobs, which tell what is live. */
+  readingMs = 0
 
   constructor(context: StoreContext, deadShareMin = DEAD_SHARE_MIN) {
     this.#context = context
@@ -50,11 +52,7 @@ export class Compactor implements MaintenanceStep {
   /** One round over all volumes; busy when it emptied any. */
   async step(): Promise<'busy' | 'idle'> {
     this.damaged = []
-    // Emptied volumes could not be freed while a backup runs and would only take more space.
-    if (this.#context.reclamationLock.isHeld) return 'idle'
-    const closed = await this.#closedVolumes()
-    if (closed.length === 0) return 'idle'
-    const live = await this.#liveBytes()
+    const { closed, live } = await this.#survey()
     const candidates = new Set<string>()
     for (const volume of closed) {
       if (await this.#isWorthCompacting(volume, live.get(volume.name) ?? 0)) candidates.add(volume.name)
@@ -68,6 +66,25 @@ export class Compactor implements MaintenanceStep {
     const emptied = [...candidates].filter(name => live.has(name) && !failed.has(name))
     await this.#removeVolumes(emptied)
     return dead.length + emptied.length > 0 ? 'busy' : 'idle'
+  }
+
+  /** Removes the volumes that have no live blobs, and moves nothing. */
+  async removeDead(): Promise<void> {
+    const { closed, live } = await this.#survey()
+    await this.#removeVolumes(closed.map(({ name }) => name).filter(name => !live.has(name)))
+  }
+
+  /** The closed volumes, and the bytes that are live in each volume. */
+  async #survey(): Promise<{ readonly closed: readonly VolumeState[]; readonly live: ReadonlyMap<string, number> }> {
+    // Emptied volumes could not be freed while a backup runs and would only take more space.
+    if (this.#context.reclamationLock.isHeld) return { closed: [], live: new Map() }
+    const closed = await this.#closedVolumes()
+    if (closed.length === 0) return { closed, live: new Map() }
+    const { clock } = this.#context
+    const since = clock.elapsed()
+    const live = await this.#liveBytes()
+    this.readingMs = clock.elapsed() - since
+    return { closed, live }
   }
 
   async #removeVolumes(volumes: readonly string[]): Promise<void> {

@@ -1,6 +1,5 @@
 /** Frees garbage once every reader that might still use it has left. */
 
-import { keySuccessor } from '../lib/bytes.ts'
 import { type Entry, OutcomeUnknown } from '../meta/meta.ts'
 import { OwnershipLost } from '../store/commit/fenced-meta.ts'
 import { keyRanges } from '../store/commit/record-keys.ts'
@@ -25,7 +24,11 @@ export class Reclaimer implements MaintenanceStep {
   /** Readers active when the records were read may have seen what they reference, or be about to name it. */
   #epoch: Epoch | undefined
   #cursor = keyRanges.kind('g').start
+  /** The scan has reached the last record: the round ends once all that was collected is released. */
+  #isAtEnd = false
   #freedAny = false
+  /** Bytes of packed blobs freed so far. Their volumes take up space until they are compacted. */
+  packedBytesFreed = 0
   /** Garbage that could not be freed, and the reason of the last failure. */
   failures = 0
   lastFailure: unknown
@@ -35,14 +38,19 @@ export class Reclaimer implements MaintenanceStep {
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    if (this.#collected.length === 0 && this.#context.reclamationLock.isHeld) return 'idle'
-    if (this.#collected.length === 0 && !(await this.#collect())) return this.#endRound()
+    if (this.#collected.length === 0) {
+      if (this.#context.reclamationLock.isHeld) return 'idle'
+      if (this.#isAtEnd || !(await this.#collect())) return this.#endRound()
+    }
     if (this.#epoch?.hasPassed() === false) return 'idle'
     const freed = await this.#context.reclamationLock.free(() => this.#releaseSome())
     return freed ? 'busy' : 'idle'
   }
 
-  /** Reads the next records; after the end of a round the next one starts over. */
+  /**
+   * Reads the next records. A round ends at the last one, even if more has been added behind it: each process adds its
+   * own in order, so the garbage of one that sorts earlier would wait for as long as another one adds some.
+   */
   async #collect(): Promise<boolean> {
     const { start, end } = keyRanges.kind('g')
     const collected: Entry[] = []
@@ -51,15 +59,13 @@ export class Reclaimer implements MaintenanceStep {
       const page = await readPage(this.#context, { start: this.#cursor, end }, RECORDS_PER_SCAN)
       if (page.damaged !== undefined) this.#recordFailure(page.damaged)
       collected.push(...page.entries)
-      // After a short page the round continues behind it: only an empty page ends it. Otherwise garbage that cannot be
-      // freed would be read again and again.
-      const last = page.entries.at(-1)
-      this.#cursor = page.next ?? (last === undefined ? start : keySuccessor(last.key))
+      this.#cursor = page.next ?? start
       isMore = page.next !== undefined
     }
+    this.#isAtEnd = !isMore
     this.#collected = collected
     this.#epoch = collected.length === 0 ? undefined : this.#context.reclamation.epoch('readers')
-    return collected.length > 0 || isMore
+    return collected.length > 0
   }
 
   async #releaseSome(): Promise<void> {
@@ -81,6 +87,7 @@ export class Reclaimer implements MaintenanceStep {
 
   /** Releasing may add garbage before the cursor, so a round that freed anything is followed by another. */
   #endRound(): 'busy' | 'idle' {
+    this.#isAtEnd = false
     const again = this.#freedAny
     this.#freedAny = false
     return again ? 'busy' : 'idle'
@@ -89,7 +96,8 @@ export class Reclaimer implements MaintenanceStep {
   /** A failed release is recorded and retried in the next round; others do not wait for it. */
   async #release(entry: Entry): Promise<void> {
     try {
-      await releaseGarbage(this.#context, entry)
+      const packedBytes = await releaseGarbage(this.#context, entry)
+      this.packedBytesFreed += packedBytes
       this.#freedAny = true
     } catch (error) {
       if (error instanceof OutcomeUnknown || error instanceof OwnershipLost) throw error

@@ -6,8 +6,8 @@ export interface MaintenanceTask {
   readonly name: string
   readonly worker: MaintenanceStep
   readonly pauseMs: number
-  /** True when it waits for other processes and should run again soon. */
-  readonly isWaiting?: () => boolean
+  /** Asked every second of a pause: true when it should run before the pause is over. */
+  readonly isDue?: () => boolean
   /** Further samples besides steps and durations. */
   readonly samples?: () => readonly Sample[]
   /** Releases the resources it keeps between steps, after the last one. */

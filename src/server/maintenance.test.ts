@@ -29,6 +29,27 @@ test('maintenance stops in the middle of a pause', async () => {
   assert.equal(steps, 1)
 })
 
+test('a task that is due does not wait for the end of its pause', async () => {
+  let steps = 0
+  let again = (): void => {}
+  const stepped = new Promise<void>(resolve => {
+    again = resolve
+  })
+  const asked: boolean[] = []
+  const worker = {
+    async step() {
+      if (++steps === 2) again()
+      return 'idle' as const
+    },
+  }
+  const isDue = (): boolean => asked.push(true) === 2
+  const maintenance = new Maintenance([{ name: 'test', worker, pauseMs: AN_HOUR_MS, isDue }], listening())
+  await stepped
+  await maintenance.stop()
+  assert.equal(asked.length, 2)
+  assert.equal(steps, 2)
+})
+
 test('maintenance stops between two steps of a worker that always has more to do', async () => {
   let steps = 0
   let begun = (): void => {}

@@ -2,6 +2,7 @@
 
 import { ClockCheckpointer } from '../maintenance/clock-checkpointer.ts'
 import { Compactor } from '../maintenance/compact.ts'
+import { COMPACT_MS, CompactionSchedule } from '../maintenance/compaction-schedule.ts'
 import { CompletedUploadExpiry } from '../maintenance/completed-upload-expiry.ts'
 import { UsageCounter } from '../maintenance/count-usage.ts'
 import { BucketIndexer } from '../maintenance/index-buckets.ts'
@@ -17,12 +18,11 @@ import { isFatal, type Logger } from './log.ts'
 import type { MaintenanceTask } from './maintenance-task.ts'
 
 const RECLAIM_MS = 1_000
-const COMPACT_MS = 60_000
 const MOVE_MS = 10_000
 const FORGET_MS = 3_600_000
 const SWEEP_MS = 24 * 3_600_000
-/** Delay when a task waits for other processes. */
-const WAIT_MS = 1_000
+/** How often a task in its pause is asked whether it is due. */
+const DUE_MS = 1_000
 const LIFECYCLE_MS = 3_600_000
 const MARK_CLOCK_MS = 60_000
 
@@ -40,13 +40,21 @@ export const maintenanceTasks = ({ context, completion }: Store, logger: Logger)
     worker: new ClockCheckpointer(context, state => logger.log(jumpLine(state))),
     pauseMs: MARK_CLOCK_MS,
   },
-  { name: 'reclaim', worker: new Reclaimer(context), pauseMs: RECLAIM_MS },
-  { name: 'compact', worker: new Compactor(context), pauseMs: COMPACT_MS },
+  ...reclaimTasks(context),
   { name: 'forget', worker: new CompletedUploadExpiry(context, completion), pauseMs: FORGET_MS },
   ...moveTask(context),
   lifecycleTask(context, logger),
   { name: 'index-buckets', worker: new BucketIndexer(context), pauseMs: FORGET_MS },
 ]
+
+function reclaimTasks(context: Store['context']): readonly MaintenanceTask[] {
+  const reclaimer = new Reclaimer(context)
+  const schedule = new CompactionSchedule(new Compactor(context), reclaimer, context.clock)
+  return [
+    { name: 'reclaim', worker: reclaimer, pauseMs: RECLAIM_MS },
+    { name: 'compact', worker: schedule, pauseMs: COMPACT_MS, isDue: () => schedule.isDue() },
+  ]
+}
 
 /** Present while blobs move to another place. */
 function moveTask(context: Store['context']): readonly MaintenanceTask[] {
@@ -58,7 +66,7 @@ function moveTask(context: Store['context']): readonly MaintenanceTask[] {
       name: 'move',
       worker,
       pauseMs: MOVE_MS,
-      isWaiting: () => worker.isWaiting,
+      isDue: () => worker.isWaiting,
       samples: () => [
         ['holdfast_blobs_moved_total', '', worker.copied.blobs],
         ['holdfast_blobs_moved_bytes_total', '', worker.copied.bytes],
@@ -102,7 +110,7 @@ export function usageTask({ store, snapshot }: Pick<ServerParts, 'store' | 'snap
 /** Frees blobs that never got a name: at the start, once a day, and after a worker has died. */
 export function sweepTask(store: Store): MaintenanceTask {
   const worker = new Sweeper(store.context)
-  return { name: 'sweep', worker, pauseMs: SWEEP_MS, isWaiting: () => worker.isWaiting }
+  return { name: 'sweep', worker, pauseMs: SWEEP_MS, isDue: () => worker.isWaiting }
 }
 
 /** Progress of a task since the start. */
@@ -172,13 +180,19 @@ export class Maintenance {
   }
 
   #pause(task: MaintenanceTask): Promise<void> {
+    const { isDue, pauseMs } = task
     return new Promise(resolve => {
+      let timer: NodeJS.Timeout
       const end = (): void => {
         clearTimeout(timer)
         this.#pauses.delete(task)
         resolve()
       }
-      const timer = setTimeout(end, task.isWaiting?.() === true ? WAIT_MS : task.pauseMs)
+      const pause = (left: number): void => {
+        const slice = isDue === undefined ? left : Math.min(left, DUE_MS)
+        timer = setTimeout(() => (slice === left || isDue?.() === true ? end() : pause(left - slice)), slice)
+      }
+      pause(pauseMs)
       this.#pauses.set(task, end)
     })
   }

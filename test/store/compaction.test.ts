@@ -128,6 +128,27 @@ test('a volume that could not be made is not open, even if its file stays', asyn
   }
 })
 
+test('volumes that are wholly dead can be removed without moving anything', async () => {
+  const { store } = await freshStore()
+  await fillVolumes(store, 3)
+  const [dead, half, whole] = await volumesOf(store)
+  await kill(store, 0, 4)
+  await kill(store, 1, 3)
+  const compactor = new Compactor(store.context)
+  const release = await store.context.reclamationLock.hold()
+  await compactor.removeDead()
+  release()
+  await runUntilIdle(new Reclaimer(store.context))
+  assert.deepEqual(await volumesOf(store), [dead, half, whole])
+  await compactor.removeDead()
+  await runUntilIdle(new Reclaimer(store.context))
+  assert.deepEqual(await volumesOf(store), [half, whole])
+  await assertWhole(store)
+  assert.equal(await compact(store, compactor), 'busy')
+  assert.equal((await volumesOf(store)).includes(half!), false)
+  await assertWhole(store)
+})
+
 test('compaction waits for drafts of a closed volume, even if it saw the volume being created', async () => {
   const [written, committing] = [gate(), gate()]
   const { store, disk } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))

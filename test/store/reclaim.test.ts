@@ -5,7 +5,8 @@ import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { DamagedRecord, type Entry, type Meta } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
-import { keyRanges } from '../../src/store/commit/record-keys.ts'
+import { garbageFormat } from '../../src/model/garbage.ts'
+import { keyRanges, recordKey } from '../../src/store/commit/record-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { assertWhole, bytesOf, freshStore, makeBucket, OWNER, payload, put, remove, settle } from './fixture.ts'
 
@@ -59,6 +60,40 @@ test('a step ends early where freeing takes long, and the next one goes on', asy
   await runUntilIdle(reclaimer)
   assert.equal((await garbageOf(store)).length, 0)
   await assertWhole(store)
+})
+
+test('the garbage of one process does not wait for another process that always adds some', async () => {
+  const { store } = await freshStore()
+  const { meta } = store.context
+  // Ids begin with the process that made them.
+  const add = (writer: number, count: number): Promise<boolean> => {
+    const key = recordKey.garbage(Buffer.alloc(16).fill(writer, 0, 6).fill(count, 6))
+    return meta.commit({ checks: [], writes: [{ key, value: garbageFormat.encode({ kind: 'slices', slices: [] }) }] })
+  }
+  const ofFirst = async (): Promise<number> => (await garbageOf(store)).filter(({ key }) => key[1] === 1).length
+  const reclaimer = new Reclaimer(store.context)
+  await add(2, 0)
+  assert.equal(await reclaimer.step(), 'busy')
+  await add(1, 0)
+  let steps = 0
+  while ((await ofFirst()) > 0) {
+    assert.ok(++steps <= 3, `still there after ${steps - 1} steps`)
+    await add(2, steps)
+    assert.equal(await reclaimer.step(), 'busy')
+  }
+})
+
+test('packed blobs are counted when they are freed, also several at once', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const keys = Array.from({ length: 2 * COUNT }, (_, n) => `key-${n}`)
+  for (const [n, key] of keys.entries()) await put(store, 'bucket', key, payload(5_000 + n, n))
+  await put(store, 'bucket', 'in a file of its own', payload(70_000))
+  const reclaimer = new Reclaimer(store.context)
+  for (const key of [...keys, 'in a file of its own']) await remove(store, 'bucket', key)
+  await runUntilIdle(reclaimer)
+  const total = keys.reduce((sum, _, n) => sum + 5_000 + n, 0)
+  assert.equal(reclaimer.packedBytesFreed, total)
 })
 
 /** Scans that reach this record fail, as those of a driver do. */

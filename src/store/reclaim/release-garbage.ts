@@ -29,8 +29,8 @@ function fitting(parts: readonly { readonly slices: readonly Slice[] }[]): numbe
 /** Blobs that lost their last reference; their bytes are freed after the commit. */
 type Freed = { readonly id: Buffer; readonly record: BlobRecord }[]
 
-/** Releases one garbage record and everything it references. */
-export async function releaseGarbage(context: StoreContext, entry: Entry): Promise<void> {
+/** Releases one garbage record and everything it references. Returns the bytes of the packed blobs that it frees. */
+export async function releaseGarbage(context: StoreContext, entry: Entry): Promise<number> {
   const garbage = garbageFormat.decode(entry.value)
   switch (garbage.kind) {
     case 'slices':
@@ -50,14 +50,19 @@ export async function releaseGarbage(context: StoreContext, entry: Entry): Promi
 async function commitAndFree(
   context: StoreContext,
   change: (tx: Transaction, freed: Freed) => Promise<void>,
-): Promise<void> {
+): Promise<number> {
   const freed = await transact(context, async tx => {
     const out: Freed = []
     await change(tx, out)
     return out
   })
   // A crash before this leaves files without a record, which the sweep removes.
-  for (const { id, record } of freed) await context.blobs.remove(id, { ...record, length: record.storedLength })
+  let packedBytes = 0
+  for (const { id, record } of freed) {
+    await context.blobs.remove(id, { ...record, length: record.storedLength })
+    if (record.volume !== undefined) packedBytes += record.storedLength
+  }
+  return packedBytes
 }
 
 /** Checks that the garbage record still exists: otherwise another worker has done the work. */
@@ -65,15 +70,15 @@ async function stillExists(tx: Transaction, entry: Entry): Promise<boolean> {
   return (await tx.get(entry.key)) !== undefined
 }
 
-async function releaseSlices(context: StoreContext, entry: Entry, slices: readonly Slice[]): Promise<void> {
-  await commitAndFree(context, async (tx, freed) => {
+function releaseSlices(context: StoreContext, entry: Entry, slices: readonly Slice[]): Promise<number> {
+  return commitAndFree(context, async (tx, freed) => {
     if (!(await stillExists(tx, entry))) return
     await dropReferences(context, tx, slices, freed)
     tx.remove(entry.key)
   })
 }
 
-async function releaseContent(context: StoreContext, entry: Entry, id: Buffer): Promise<void> {
+async function releaseContent(context: StoreContext, entry: Entry, id: Buffer): Promise<number> {
   const last = await transact(context, async tx => {
     if (!(await stillExists(tx, entry))) return false
     const content = await tx.get(recordKey.content(id))
@@ -88,19 +93,20 @@ async function releaseContent(context: StoreContext, entry: Entry, id: Buffer): 
     tx.put(entry.key, garbageFormat.encode({ kind: 'pages', id, held: true }))
     return true
   })
-  if (last) await releasePages(context, entry, { id, held: true })
+  return last ? releasePages(context, entry, { id, held: true }) : 0
 }
 
 async function releasePages(
   context: StoreContext,
   entry: Entry,
   { id, held }: { readonly id: Buffer; readonly held: boolean },
-): Promise<void> {
+): Promise<number> {
+  let packedBytes = 0
   // Pages that were named while their garbage record waited belong to an object; naming removed the garbage record.
   while ((await context.meta.get(entry.key)) !== undefined) {
     const [page] = await context.meta.scan(keyRanges.pages(id), 1)
     if (page === undefined) break
-    await commitAndFree(context, async (tx, freed) => {
+    packedBytes += await commitAndFree(context, async (tx, freed) => {
       const now = await tx.get(page.key)
       if (now === undefined || !(await stillExists(tx, entry))) return
       const parts = pageFormat.decode(now.value)
@@ -113,19 +119,21 @@ async function releasePages(
     })
   }
   await transact(context, async tx => tx.remove(entry.key))
+  return packedBytes
 }
 
 async function releaseParts(
   context: StoreContext,
   entry: Entry,
   { upload, taken }: Extract<Garbage, { kind: 'parts' }>,
-): Promise<void> {
+): Promise<number> {
+  let packedBytes = 0
   while ((await context.meta.get(entry.key)) !== undefined) {
     const found = await context.meta.scan(keyRanges.parts(upload), PARTS_PER_SCAN)
     if (found.length === 0) break
     const parts = found.map(entry => ({ entry, ...partFormat.decode(entry.value) }))
     const released = parts.slice(0, fitting(parts))
-    await commitAndFree(context, async (tx, freed) => {
+    packedBytes += await commitAndFree(context, async (tx, freed) => {
       if (!(await stillExists(tx, entry))) return
       const slices: Slice[] = []
       for (const part of released) {
@@ -137,11 +145,13 @@ async function releaseParts(
     })
   }
   await transact(context, async tx => tx.remove(entry.key))
+  return packedBytes
 }
 
-async function releaseVolume(context: StoreContext, entry: Entry, name: string): Promise<void> {
+async function releaseVolume(context: StoreContext, entry: Entry, name: string): Promise<number> {
   await context.blobs.removeVolume(name)
   await transact(context, async tx => tx.remove(entry.key))
+  return 0
 }
 
 /** Drops one reference per slice. An unreferenced blob is freed; a content becomes garbage of its own. */

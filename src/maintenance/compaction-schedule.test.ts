@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock } from '../lib/clock.ts'
+import { COMPACT_MS, CompactionSchedule } from './compaction-schedule.ts'
+
+const MIB = 2 ** 20
+
+function scheduled() {
+  const clock = new ManualClock()
+  const rounds: string[] = []
+  const answers: ('busy' | 'idle')[] = []
+  const reclaimer = { packedBytesFreed: 0 }
+  const compactor = {
+    readingMs: 0,
+    async step() {
+      rounds.push('whole')
+      return answers.shift() ?? 'idle'
+    },
+    async removeDead() {
+      rounds.push('dead')
+    },
+  }
+  const schedule = new CompactionSchedule(compactor, reclaimer, clock)
+  const after = async (ms: number): Promise<void> => {
+    clock.move(ms)
+    await schedule.step()
+  }
+  return { clock, rounds, answers, reclaimer, compactor, schedule, after }
+}
+
+test('every minute a whole round moves blobs; rounds before that only remove dead volumes', async () => {
+  const { rounds, after } = scheduled()
+  for (const ms of [0, 1_000, COMPACT_MS - 2_000, 999, 1, COMPACT_MS]) await after(ms)
+  assert.deepEqual(rounds, ['whole', 'dead', 'dead', 'dead', 'whole', 'whole'])
+})
+
+test('a whole round that emptied volumes is followed by another', async () => {
+  const { rounds, answers, schedule } = scheduled()
+  answers.push('busy', 'busy', 'idle')
+  for (const expected of ['busy', 'busy', 'idle', 'idle']) assert.equal(await schedule.step(), expected)
+  assert.deepEqual(rounds, ['whole', 'whole', 'whole', 'dead'])
+})
+
+test('a round is due once as much was freed as a volume holds', async () => {
+  const { reclaimer, schedule, after } = scheduled()
+  await after(0)
+  assert.equal(schedule.isDue(), false)
+  reclaimer.packedBytesFreed = 255 * MIB
+  assert.equal(schedule.isDue(), false)
+  reclaimer.packedBytesFreed = 256 * MIB
+  assert.equal(schedule.isDue(), true)
+  await after(1_000)
+  assert.equal(schedule.isDue(), false)
+  reclaimer.packedBytesFreed = 512 * MIB
+  assert.equal(schedule.isDue(), true)
+})
+
+test('a round that takes long is not due again soon', async () => {
+  const { clock, reclaimer, compactor, schedule, after } = scheduled()
+  compactor.readingMs = 2_000
+  await after(0)
+  reclaimer.packedBytesFreed = 1_000 * MIB
+  clock.move(39_999)
+  assert.equal(schedule.isDue(), false)
+  clock.move(1)
+  assert.equal(schedule.isDue(), true)
+})
