@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { bundledProgram } from './bundle.mjs'
 import { become, build, chooseRuntime, giveUp, installMissing, ROOT } from './runtime.mjs'
 
-const SUITES = ['engine', 'http', 'copy', 'growth', 'cluster', 'peers']
+const SUITES = ['engine', 'http', 'copy', 'growth', 'soak', 'cluster', 'peers']
 /** Installs the engines of a suite, prepares them, and runs the command that follows. */
 const PREPARED_BY = {
   cluster: join(ROOT, 'bench', 'cluster', 'run.sh'),

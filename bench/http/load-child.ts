@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { ResponseReader } from './response-reader.ts'
 
 export interface Load {
   /** The connections are spread evenly over these. */
@@ -27,9 +28,6 @@ export interface Loaded {
   readonly milliseconds: number
 }
 
-const LINE_END = Buffer.from('\r\n')
-const HEAD_END = Buffer.from('\r\n\r\n')
-
 function requestsOf({ file, lengths }: Load): Buffer[] {
   const bytes = readFileSync(file)
   let at = 0
@@ -39,25 +37,26 @@ function requestsOf({ file, lengths }: Load): Buffer[] {
 class Lane {
   readonly #socket: Socket
   readonly #next: () => Buffer | undefined
-  readonly #bodiless: boolean
-  #head: Buffer = Buffer.alloc(0)
-  #bodyLeft = 0
-  #isChunked = false
+  readonly #responses: ResponseReader
   answers = 0
-  bytes = 0
   readonly done: Promise<void>
 
   constructor(load: Load, port: number, next: () => Buffer | undefined) {
     this.#next = next
-    this.#bodiless = load.bodiless
+    this.#responses = new ResponseReader(() => this.#answered())
+    this.#responses.isBodiless = load.bodiless
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    this.#socket.on('data', chunk => this.#take(chunk))
+    this.#socket.on('data', chunk => this.#responses.take(chunk))
     if (load.bytesPerSecond > 0) this.#slow(load.bytesPerSecond)
     this.done = new Promise((resolve, reject) => {
       this.#socket.on('close', resolve)
       this.#socket.on('error', reject)
     })
     this.#send()
+  }
+
+  get bytes(): number {
+    return this.#responses.bytes
   }
 
   /** Takes a tenth of a second's worth, then looks away for that long. */
@@ -76,56 +75,15 @@ class Lane {
     this.#socket.destroy()
   }
 
+  #answered(): void {
+    this.answers++
+    this.#send()
+  }
+
   #send(): void {
     const request = this.#next()
     if (request === undefined) this.#socket.end()
     else this.#socket.write(request)
-  }
-
-  #take(chunk: Buffer): void {
-    this.bytes += chunk.length
-    let at = 0
-    while (at < chunk.length) {
-      if (this.#bodyLeft > 0) {
-        const taken = Math.min(this.#bodyLeft, chunk.length - at)
-        at += taken
-        this.#bodyLeft -= taken
-      } else {
-        const whole = this.#head.length === 0 ? chunk.subarray(at) : Buffer.concat([this.#head, chunk.subarray(at)])
-        const mark = this.#isChunked ? LINE_END : HEAD_END
-        const end = whole.indexOf(mark)
-        if (end < 0) {
-          this.#head = whole
-          return
-        }
-        at = chunk.length - (whole.length - end - mark.length)
-        const text = whole.toString('latin1', 0, end)
-        this.#head = Buffer.alloc(0)
-        if (this.#isChunked) this.#beginChunk(text)
-        else this.#bodyLeft = this.#lengthOf(text)
-      }
-      if (this.#bodyLeft === 0 && !this.#isChunked) {
-        this.answers++
-        this.#send()
-      }
-    }
-  }
-
-  /** The last chunk is empty, and an empty line follows it. */
-  #beginChunk(sizeLine: string): void {
-    const size = Number.parseInt(sizeLine, 16)
-    this.#bodyLeft = size + LINE_END.length
-    if (size === 0) this.#isChunked = false
-  }
-
-  #lengthOf(head: string): number {
-    if (!head.startsWith('HTTP/1.1 20')) throw new Error(`an answer that nobody expected: ${head}`)
-    if (this.#bodiless || head.startsWith('HTTP/1.1 204')) return 0
-    this.#isChunked = /\r\ntransfer-encoding: ?chunked/i.test(head)
-    if (this.#isChunked) return 0
-    const length = /\r\ncontent-length: ?(\d+)/i.exec(head)
-    if (length === null) throw new Error(`an answer without a length: ${head}`)
-    return Number(length[1])
   }
 }
 
