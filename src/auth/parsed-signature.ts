@@ -17,8 +17,11 @@ import {
   canonicalPairs,
   dateHeader,
   decodeCanonical,
+  EMPTY_SHA256,
   type HeaderFields,
+  isSignature,
   type Scheme,
+  SIGNATURE_DIGITS,
   type SignedHeaders,
   signedHeadersIn,
   type Timestamp,
@@ -140,17 +143,18 @@ const REMEMBERED_MAX = 1024
 /** Parsed headers by their text before a final signature, which a client repeats in every request. */
 const remembered = new Map<string, Authorization>()
 
-/** The signature as a separate last part. */
-const SIGNATURE_LAST = /, *Signature=[0-9a-f]+$/
+/** The signature follows as a separate last part. */
+const BEFORE_SIGNATURE = /, *Signature=$/
 
 /** Equals parsing it: a signature at the end does not affect the text before it. */
 function authorizationOf(text: string, scheme: Scheme): Authorization {
-  if (!SIGNATURE_LAST.test(text)) return readAuthorization(text, scheme)
-  const start = text.lastIndexOf('=') + 1
-  const head = text.slice(0, start)
-  const known = remembered.get(head)
-  if (known?.scheme === scheme) return { ...known, signature: text.slice(start) }
+  const head = text.slice(0, -SIGNATURE_DIGITS)
+  const signature = text.slice(-SIGNATURE_DIGITS)
+  const isUsual = isSignature(signature)
+  const known = isUsual ? remembered.get(head) : undefined
+  if (known?.scheme === scheme) return { ...known, signature }
   const read = readAuthorization(text, scheme)
+  if (!isUsual || !BEFORE_SIGNATURE.test(head)) return read
   if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!)
   remembered.set(head, read)
   return read
@@ -213,8 +217,10 @@ export type DeclaredPayload =
   | { readonly kind: 'chunks'; readonly signed: boolean; readonly trailer: boolean }
 
 const SHA256_HEX = /^[0-9a-fA-F]{64}$/
+const NO_BODY: DeclaredPayload = { kind: 'sha256', hex: EMPTY_SHA256 }
 
 export function declaredPayload(contentHash: string, scheme: Scheme): DeclaredPayload {
+  if (contentHash === EMPTY_SHA256) return NO_BODY
   if (SHA256_HEX.test(contentHash)) return { kind: 'sha256', hex: contentHash.toLowerCase() }
   if (contentHash === UNSIGNED_PAYLOAD) return { kind: 'unsigned' }
   if (contentHash === UNSIGNED_CHUNKS_TRAILER) return { kind: 'chunks', signed: false, trailer: true }

@@ -224,6 +224,8 @@ test('A19: only 64 lower-case digits can be a signature', () => {
     `${'ab'.repeat(32)}\n`,
     'zz'.repeat(32),
     'ac'.repeat(32),
+    // The low byte of this character is a b.
+    `${'ab'.repeat(31)}a\u0162`,
   ]) {
     assert(!sameSignature(right, wrong), wrong)
   }
