@@ -45,6 +45,8 @@ async function decoded(sent: SentChunks, pieces: readonly Buffer[], hashes: Chun
   return Buffer.concat(out)
 }
 
+const activeTimers = (): number => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
+
 const inPieces = (bytes: Buffer, size: number): Buffer[] =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
 
@@ -96,29 +98,57 @@ test('A8: a bad signature is noticed before much more is read, also where chunks
 })
 
 test('G4: chunks of a client that pauses are checked meanwhile, and the rest is hashed together again', async () => {
-  // Two chunks have begun when it pauses, and eight follow.
-  const sent = chunksOf(Array<number>(10).fill(64 * KIB))
-  const bytes = wire(sent)
-  const [start, rest] = [bytes.subarray(0, 100 * KIB), bytes.subarray(100 * KIB)]
-  const body = async (whatFollows: () => Promise<Buffer>): Promise<Buffer[]> => {
+  const sent = chunksOf(Array<number>(12).fill(64 * KIB))
+  const bodyFrom = async (bytes: Buffer, pauseAt: number, pause: () => Promise<unknown>): Promise<Buffer> => {
     async function* pausing(): AsyncGenerator<Buffer, void> {
-      yield start
-      yield await whatFollows()
+      yield bytes.subarray(0, pauseAt)
+      await pause()
+      yield* inPieces(bytes.subarray(pauseAt), 20 * KIB)
     }
     const out: Buffer[] = []
     for await (const piece of decodeChunks(pausing(), ruleFor(sent), new ChunkHashes(() => lanes))) out.push(piece)
-    return out
+    return Buffer.concat(out)
   }
-  lanes.groups = 0
-  const data = await body(() => systemClock.sleep(500).then(() => rest))
-  assert.deepEqual(Buffer.concat(data), Buffer.concat(sent.data))
-  assert.equal(lanes.groups, 2)
+  // Within the second, third and fourth chunk, and between two: a group that has been ended never goes on.
+  for (const pauseAt of [100, 150, 200, 240, 256.3].map(kib => Math.floor(kib * KIB))) {
+    lanes.groups = 0
+    const data = await bodyFrom(wire(sent), pauseAt, () => systemClock.sleep(200))
+    assert.deepEqual(data, Buffer.concat(sent.data))
+    assert.equal(lanes.groups, 2, `paused at ${pauseAt}`)
 
-  start[1000] = start[1000]! ^ 0x01
-  await assert.rejects(
-    body(() => new Promise(() => {})),
-    { code: 'SignatureDoesNotMatch' },
-  )
+    const damaged = wire(sent)
+    damaged[1000] = damaged[1000]! ^ 0x01
+    await assert.rejects(
+      bodyFrom(damaged, pauseAt, () => new Promise(() => {})),
+      { code: 'SignatureDoesNotMatch' },
+    )
+  }
+})
+
+test('G4: a body that is refused while its client pauses is given up, and no timer outlives a body', async () => {
+  const sent = chunksOf(Array<number>(8).fill(64 * KIB))
+  const bytes = wire(sent)
+  const timersBefore = activeTimers()
+  await decoded(sent, inPieces(bytes, 50 * KIB), new ChunkHashes(() => lanes))
+  assert.equal(activeTimers(), timersBefore)
+  bytes[1000] = bytes[1000]! ^ 0x01
+  let given = 0
+  let returned = 0
+  const body: AsyncIterable<Buffer> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () =>
+        given++ === 0 ? Promise.resolve({ done: false, value: bytes.subarray(0, 100 * KIB) }) : new Promise(() => {}),
+      return: async () => {
+        returned++
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+  const reading = async (): Promise<void> => {
+    for await (const _ of decodeChunks(body, ruleFor(sent), new ChunkHashes(() => lanes)));
+  }
+  await assert.rejects(reading, { code: 'SignatureDoesNotMatch' })
+  assert.equal(returned, 1)
 })
 
 test('a chunk that comes byte by byte does not take memory for every byte', async () => {
@@ -169,8 +199,9 @@ test('A8 A9 A10: a body ends as it does with chunks that are hashed one by one, 
 
 test('bodies that are given up leave room for others to wait', async () => {
   const sent = chunksOf(Array<number>(4).fill(128 * KIB))
-  const start = wire(sent).subarray(0, 300 * KIB)
-  for (let body = 0; body < 100; body++) {
+  // A group has begun, and reserves room for chunks whose headers never come.
+  const start = wire(sent).subarray(0, 100 * KIB)
+  for (let body = 0; body < 200; body++) {
     for await (const _ of decodeChunks(streamOf(start), ruleFor(sent), new ChunkHashes(() => lanes))) break
   }
   assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 1)

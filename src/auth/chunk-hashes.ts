@@ -134,8 +134,9 @@ class ChunkGroup {
   /** Hashes the chunks that are complete, unless they still wait for others. */
   hash(): void {
     const complete = this.#chunks.filter(({ isComplete }) => isComplete)
-    if (complete.length === GROUP_CHUNKS) this.#hashTogether()
-    else if (this.#isEnded) for (const chunk of complete) chunk.hashAlone()
+    // Some chunks of an ended group may have been hashed already.
+    if (this.#isEnded) for (const chunk of complete) chunk.hashAlone()
+    else if (complete.length === GROUP_CHUNKS) this.#hashTogether()
   }
 
   #hashTogether(): void {

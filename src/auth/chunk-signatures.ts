@@ -2,6 +2,7 @@
  * The chained signatures of a chunked body. They are checked in order as the data arrives here, which may be later than
  * the chunk headers were parsed, and only once a chunk is complete, or four of them that are hashed together.
  */
+import assert from 'node:assert/strict'
 import { Fault } from '../model/faults.ts'
 import type { ChunkHash, ChunkHashes } from './chunk-hashes.ts'
 import type { Scheme } from './signing.ts'
@@ -99,6 +100,11 @@ export class ChunkSignatures {
 
   checkTrailers(signedText: string, provided: string): void {
     this.#check(this.#chain.scheme.trailerAlgorithm, sha256Hex(signedText), provided)
+  }
+
+  /** The body is complete: nothing of it may have been left unchecked. */
+  end(): void {
+    assert.equal(this.#chunks.length, 0, 'a signed chunk was not checked')
   }
 
   /** Releases the digests of chunks that will not be checked. */

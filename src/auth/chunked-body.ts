@@ -52,6 +52,7 @@ export async function* decodeChunks(
     const finishing = signatures?.finish()
     if (finishing !== undefined) await finishing
     decoder.end()
+    signatures?.end()
   } catch (error) {
     // A bad signature of earlier data takes precedence over the malformed chunk after it.
     if (error === decoder.failure) await signatures?.finish()

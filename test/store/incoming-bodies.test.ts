@@ -38,6 +38,37 @@ function incoming(pieces: Iterable<Buffer>, length: number, timeouts = new Timeo
   return new IncomingBytes(message as unknown as IncomingMessage, timeouts, announcing(length))
 }
 
+/** Counts the waits for clients that go on. */
+class CountedTimeouts extends Timeouts {
+  readonly waits = new Set<unknown>()
+
+  override begin(wait: Parameters<Timeouts['begin']>[0]): void {
+    this.waits.add(wait)
+    super.begin(wait)
+  }
+
+  override end(wait: Parameters<Timeouts['end']>[0]): void {
+    this.waits.delete(wait)
+    super.end(wait)
+  }
+}
+
+test('a body that is given up while its client pauses is no longer waited for', async () => {
+  const timeouts = new CountedTimeouts(new ManualClock(0))
+  const message = new Readable({ read() {} })
+  const body = new IncomingBytes(message as unknown as IncomingMessage, timeouts, announcing(1_000))[
+    Symbol.asyncIterator
+  ]()
+  message.push(Buffer.alloc(10))
+  assert.equal((await body.next()).value?.length, 10)
+  const pending = body.next()
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(timeouts.waits.size, 1)
+  await body.return?.()
+  assert.equal(timeouts.waits.size, 0)
+  assert.deepEqual(await Promise.race([pending, Promise.resolve('still pending')]), 'still pending')
+})
+
 const SIGNED_HOW = ['nothing', 'hash', 'chunks'] as const
 type SignedHow = (typeof SIGNED_HOW)[number]
 
