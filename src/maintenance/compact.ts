@@ -41,8 +41,8 @@ export class Compactor implements MaintenanceStep {
   readonly #payload = new Map<string, number>()
   /** Blobs that the last round could not move because they do not match their checksums. */
   damaged: Error[] = []
-  /** How long the last round took to read the records of all blobs, which tell what is live. */
-  readingMs = 0
+  /** How long the last round took to find out what is closed and what is live, or to fail at it. */
+  surveyMs = 0
 
   constructor(context: StoreContext, deadShareMin = DEAD_SHARE_MIN) {
     this.#context = context
@@ -78,13 +78,14 @@ export class Compactor implements MaintenanceStep {
   async #survey(): Promise<{ readonly closed: readonly VolumeState[]; readonly live: ReadonlyMap<string, number> }> {
     // Emptied volumes could not be freed while a backup runs and would only take more space.
     if (this.#context.reclamationLock.isHeld) return { closed: [], live: new Map() }
-    const closed = await this.#closedVolumes()
-    if (closed.length === 0) return { closed, live: new Map() }
     const { clock } = this.#context
     const since = clock.elapsed()
-    const live = await this.#liveBytes()
-    this.readingMs = clock.elapsed() - since
-    return { closed, live }
+    try {
+      const closed = await this.#closedVolumes()
+      return { closed, live: closed.length === 0 ? new Map() : await this.#liveBytes() }
+    } finally {
+      this.surveyMs = clock.elapsed() - since
+    }
   }
 
   async #removeVolumes(volumes: readonly string[]): Promise<void> {

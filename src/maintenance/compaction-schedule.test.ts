@@ -11,8 +11,8 @@ function scheduled() {
   const answers: ('busy' | 'idle')[] = []
   const reclaimer = { packedBytesFreed: 0 }
   const compactor = {
-    readingMs: 0,
-    async step() {
+    surveyMs: 0,
+    async step(): Promise<'busy' | 'idle'> {
       rounds.push('whole')
       return answers.shift() ?? 'idle'
     },
@@ -55,9 +55,38 @@ test('a round is due once as much was freed as a volume holds', async () => {
   assert.equal(schedule.isDue(), true)
 })
 
+test('a whole round is due after a minute, also where dead volumes were removed meanwhile', async () => {
+  const { clock, schedule, after } = scheduled()
+  await after(0)
+  await after(COMPACT_MS - 1_000)
+  assert.equal(schedule.isDue(), false)
+  clock.move(1_000)
+  assert.equal(schedule.isDue(), true)
+})
+
+test('a whole round that fails is not due again before a minute is over', async () => {
+  const { clock, reclaimer, compactor, schedule } = scheduled()
+  compactor.step = async () => {
+    compactor.surveyMs = 500
+    throw new Error('a damaged record')
+  }
+  await assert.rejects(schedule.step(), /damaged/)
+  reclaimer.packedBytesFreed = 256 * MIB
+  clock.move(9_999)
+  assert.equal(schedule.isDue(), false)
+  clock.move(1)
+  assert.equal(schedule.isDue(), true)
+  // Only dead volumes are looked for until then.
+  await schedule.step()
+  clock.move(COMPACT_MS - 10_001)
+  assert.equal(schedule.isDue(), false)
+  clock.move(1)
+  assert.equal(schedule.isDue(), true)
+})
+
 test('a round that takes long is not due again soon', async () => {
   const { clock, reclaimer, compactor, schedule, after } = scheduled()
-  compactor.readingMs = 2_000
+  compactor.surveyMs = 2_000
   await after(0)
   reclaimer.packedBytesFreed = 1_000 * MIB
   clock.move(39_999)

@@ -11,20 +11,20 @@ import type { Reclaimer } from './reclaim.ts'
 export const COMPACT_MS = 60_000
 /** About as much as a volume holds. */
 const FREED_BYTES_MIN = 256 * 2 ** 20
-/** A round reads the record of every blob. Between two minutes that takes at most a twentieth of the time. */
-const REST_PER_READING = 20
+/** A round reads the record of every blob. Until the next minute that takes at most a twentieth of the time. */
+const REST_PER_SURVEY = 20
 
 export class CompactionSchedule implements MaintenanceStep {
-  readonly #compactor: Pick<Compactor, 'step' | 'removeDead' | 'readingMs'>
+  readonly #compactor: Pick<Compactor, 'step' | 'removeDead' | 'surveyMs'>
   readonly #reclaimer: Pick<Reclaimer, 'packedBytesFreed'>
   readonly #clock: Pick<Clock, 'elapsed'>
   #compactedAt = Number.NEGATIVE_INFINITY
   #endedAt = 0
-  /** What the reclaimer had freed when the last round began. */
+  /** The reclaimer's count when the last round began. */
   #freedBefore = 0
 
   constructor(
-    compactor: Pick<Compactor, 'step' | 'removeDead' | 'readingMs'>,
+    compactor: Pick<Compactor, 'step' | 'removeDead' | 'surveyMs'>,
     reclaimer: Pick<Reclaimer, 'packedBytesFreed'>,
     clock: Pick<Clock, 'elapsed'>,
   ) {
@@ -33,24 +33,25 @@ export class CompactionSchedule implements MaintenanceStep {
     this.#clock = clock
   }
 
-  /** True when dead volumes should be removed before the next minute is over. */
   isDue(): boolean {
+    const now = this.#clock.elapsed()
+    if (now - this.#compactedAt >= COMPACT_MS) return true
     if (this.#reclaimer.packedBytesFreed - this.#freedBefore < FREED_BYTES_MIN) return false
-    return this.#clock.elapsed() - this.#endedAt >= REST_PER_READING * this.#compactor.readingMs
+    return now - this.#endedAt >= REST_PER_SURVEY * this.#compactor.surveyMs
   }
 
   async step(): Promise<'busy' | 'idle'> {
     this.#freedBefore = this.#reclaimer.packedBytesFreed
     const now = this.#clock.elapsed()
+    const isWhole = now - this.#compactedAt >= COMPACT_MS
+    let state: 'busy' | 'idle' = 'idle'
     try {
-      if (now - this.#compactedAt < COMPACT_MS) {
-        await this.#compactor.removeDead()
-        return 'idle'
-      }
-      const state = await this.#compactor.step()
-      if (state === 'idle') this.#compactedAt = now
+      if (isWhole) state = await this.#compactor.step()
+      else await this.#compactor.removeDead()
       return state
     } finally {
+      // A round that fails is not repeated before its time either.
+      if (isWhole && state === 'idle') this.#compactedAt = now
       this.#endedAt = this.#clock.elapsed()
     }
   }

@@ -149,6 +149,31 @@ test('volumes that are wholly dead can be removed without moving anything', asyn
   await assertWhole(store)
 })
 
+test('compaction tells how long its survey took, also when it failed', async () => {
+  const timed: { read?: () => void } = {}
+  const { store, clock } = await freshStore(1, meta => ({
+    get: address => meta.get(address),
+    commit: tx => meta.commit(tx),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
+    close: () => meta.close(),
+    scan: (range, limit, reverse) => {
+      timed.read?.()
+      return meta.scan(range, limit, reverse)
+    },
+  }))
+  await fillVolumes(store, 2)
+  timed.read = () => clock.move(10)
+  const compactor = new Compactor(store.context)
+  await compactor.removeDead()
+  assert.equal(compactor.surveyMs, 20)
+  timed.read = () => {
+    clock.move(10)
+    throw new Error('unreadable')
+  }
+  await assert.rejects(compactor.step(), /unreadable/)
+  assert.equal(compactor.surveyMs, 10)
+})
+
 test('compaction waits for drafts of a closed volume, even if it saw the volume being created', async () => {
   const [written, committing] = [gate(), gate()]
   const { store, disk } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))
