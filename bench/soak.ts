@@ -1,4 +1,4 @@
-/** `npm run bench -- soak`: a thousand connections of mixed load for an hour. docs/performance.md describes the rows. */
+/** `npm run bench -- soak`: a thousand connections of mixed load for an hour. docs/performance.md has the rows. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { runSuite } from './suite.ts'
 
 const CONNECTIONS = 1_000
 const EVERY_MS = 500
-/** What single small reads take meanwhile is measured by a process that does nothing else. */
+/** A process of its own measures how long single small reads take meanwhile. */
 const PROBE = { connections: 4, everyMs: 50 }
 const PROBE_STARTS_MS = 10_000
 

@@ -128,7 +128,7 @@ function report(): void {
   process.stdout.write(`${JSON.stringify(minute)}\n`)
 }
 
-/** What is read, put by the first connection before the others begin. */
+/** The objects that are read. The first connection puts them before the others begin. */
 const filled = mix === 'small reads' ? [] : [...new Set(READ_SIZES)]
 const puts = filled.flatMap(size => Array.from({ length: KEYS_PER_SIZE }, (_, n) => put(`/bench/${size}-${n}`, size)))
 const FILL_MS = 5_000
