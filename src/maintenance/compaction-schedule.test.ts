@@ -64,6 +64,19 @@ test('a whole round is due after a minute, also where dead volumes were removed 
   assert.equal(schedule.isDue(), true)
 })
 
+test('a whole round that takes longer than a minute is followed by a pause, too', async () => {
+  const { clock, compactor, schedule } = scheduled()
+  compactor.step = async () => {
+    clock.move(3 * COMPACT_MS)
+    return 'idle'
+  }
+  await schedule.step()
+  clock.move(COMPACT_MS - 1)
+  assert.equal(schedule.isDue(), false)
+  clock.move(1)
+  assert.equal(schedule.isDue(), true)
+})
+
 test('a whole round that fails is not due again before a minute is over', async () => {
   const { clock, reclaimer, compactor, schedule } = scheduled()
   compactor.step = async () => {

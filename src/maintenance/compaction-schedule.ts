@@ -42,17 +42,16 @@ export class CompactionSchedule implements MaintenanceStep {
 
   async step(): Promise<'busy' | 'idle'> {
     this.#freedBefore = this.#reclaimer.packedBytesFreed
-    const now = this.#clock.elapsed()
-    const isWhole = now - this.#compactedAt >= COMPACT_MS
+    const isWhole = this.#clock.elapsed() - this.#compactedAt >= COMPACT_MS
     let state: 'busy' | 'idle' = 'idle'
     try {
       if (isWhole) state = await this.#compactor.step()
       else await this.#compactor.removeDead()
       return state
     } finally {
-      // A round that fails is not repeated before its time either.
-      if (isWhole && state === 'idle') this.#compactedAt = now
       this.#endedAt = this.#clock.elapsed()
+      // A round that fails is not repeated before its time either.
+      if (isWhole && state === 'idle') this.#compactedAt = this.#endedAt
     }
   }
 }
