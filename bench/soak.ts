@@ -63,7 +63,7 @@ async function soak(scene: Scene): Promise<Row[]> {
     probed({ port, ...PROBE, mix: 'small reads', ...duration, minutes: duration.minutes - 1 }),
   ])
   await server.stop()
-  if (observed.length < duration.minutes) throw new Error('the load ended early')
+  if (observed.length < duration.minutes || reads.length < duration.minutes - 1) throw new Error('the load ended early')
   const quarter = Math.floor(observed.length / 4)
   const memory = (from: number): number => median(observed.slice(from, from + quarter).map(one => one.megabytes))
   const seconds = (duration.minutes * duration.minuteMs) / 1000
