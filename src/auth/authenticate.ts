@@ -8,6 +8,7 @@ import type { Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { isRegionName } from '../rules/naming.ts'
 import type { Authenticated, Authentication } from './authentication.ts'
+import type { HeaderClaim } from './header-claim.ts'
 import {
   anonymousPayload,
   callerOf,
@@ -16,6 +17,7 @@ import {
   findCredential,
   otherScheme,
   type ParsedSignature,
+  type PayloadRule,
   parseHeaderSignature,
   payloadRule,
 } from './parsed-signature.ts'
@@ -103,15 +105,37 @@ function claimOf(
 export function verifyClaim(claim: SignatureClaim, by: Authentication): MaybePromise<Authenticated> {
   const { scheme } = by
   const { parsed, canonical, declared } = claim
+  return callerBy(parsed, by, (key, scope) => {
+    if (claim.verifiedWith !== key) checkSignature(canonical, parsed, scheme, key)
+    claim.verifiedWith = key
+    const chain = { scheme, key, scope: scope.text, timestamp: parsed.timestamp.text, seed: parsed.signature }
+    return payloadRule(declared, { fields: canonical.fields, scheme, chain })
+  })
+}
+
+/** A wrong signature may be one that `authenticate` accepts, or explains. */
+export function verifyHeaderClaim(
+  { parsed, canonicalHash }: HeaderClaim,
+  by: Authentication,
+): MaybePromise<Authenticated> {
+  return callerBy(parsed, by, key => {
+    const expected = hmac(key, stringToSign(canonicalHash, parsed, by.scheme))
+    if (!sameSignature(expected, parsed.signature)) throw new Fault('SignatureDoesNotMatch')
+    return declaredPayload(parsed.contentHash, by.scheme) as PayloadRule
+  })
+}
+
+/** The caller, if time, scope and credential are right and the check of the signature does not throw. */
+function callerBy(
+  parsed: ParsedSignature,
+  by: Authentication,
+  check: (key: SigningKey, scope: Scope) => PayloadRule,
+): MaybePromise<Authenticated> {
   checkTime(parsed, by)
   const scope = checkScope(parsed, by)
   if (parsed.token !== undefined) throw authFault('InvalidToken', {})
   const verified = (credential: Credential): Authenticated => {
-    const key = signingKey(scheme, credential, scope)
-    if (claim.verifiedWith !== key) checkSignature(canonical, parsed, scheme, key)
-    claim.verifiedWith = key
-    const chain = { scheme, key, scope: scope.text, timestamp: parsed.timestamp.text, seed: parsed.signature }
-    const payload = payloadRule(declared, { fields: canonical.fields, scheme, chain })
+    const payload = check(signingKey(by.scheme, credential, scope), scope)
     return { caller: callerOf(credential), payload, region: scope.region, signatureVersion: 'SVC4-HMAC-SHA256' }
   }
   const credential = findCredential(parsed.scope.accessKey, by)
@@ -119,7 +143,7 @@ export function verifyClaim(claim: SignatureClaim, by: Authentication): MaybePro
 }
 
 function checkSignature(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme, key: SigningKey): void {
-  const text = stringToSign(canonical, parsed, scheme)
+  const text = stringToSign(sha256Hex(canonicalRequest(canonical)), parsed, scheme)
   if (!sameSignature(hmac(key, text), parsed.signature) && !isSignedOtherwise(canonical, parsed, scheme, key)) {
     throw mismatch(canonical, parsed, text)
   }
@@ -225,13 +249,13 @@ export function checkScope(
   if (terminator !== by.scheme.terminator) {
     throw parsed.malformed(`incorrect terminal "${terminator}". This endpoint uses "${by.scheme.terminator}".`)
   }
-  return scopeOf(by.scheme, date, region)
+  parsed.scope.checked ??= scopeOf(by.scheme, date, region)
+  return parsed.scope.checked
 }
 
-function stringToSign(canonical: Canonical, parsed: ParsedSignature, scheme: Scheme): string {
+function stringToSign(canonicalHash: string, parsed: ParsedSignature, scheme: Scheme): string {
   const { date, region, service, terminator } = parsed.scope
-  const digest = sha256Hex(canonicalRequest(canonical))
-  return `${scheme.algorithm}\n${parsed.timestamp.text}\n${date}/${region}/${service}/${terminator}\n${digest}`
+  return `${scheme.algorithm}\n${parsed.timestamp.text}\n${date}/${region}/${service}/${terminator}\n${canonicalHash}`
 }
 
 /**
@@ -243,7 +267,8 @@ function isSignedOtherwise(canonical: Canonical, parsed: ParsedSignature, scheme
   if (scheme.name === 'svc') return false
   const path = escapedPath(canonical.path.replaceAll('/%2F', '//'))
   if (path === canonical.path) return false
-  return sameSignature(hmac(key, stringToSign({ ...canonical, path }, parsed, scheme)), parsed.signature)
+  const hash = sha256Hex(canonicalRequest({ ...canonical, path }))
+  return sameSignature(hmac(key, stringToSign(hash, parsed, scheme)), parsed.signature)
 }
 
 // Faults are logged, so secrets are masked even towards the client that sent them.

@@ -21,6 +21,7 @@ import {
   type HeaderFields,
   isSignature,
   type Scheme,
+  type Scope,
   SIGNATURE_DIGITS,
   type SignedHeaders,
   signedHeadersIn,
@@ -35,6 +36,8 @@ interface ParsedCredential {
   readonly region: string
   readonly service: string
   readonly terminator: string
+  /** Once it was found to be this server's. */
+  checked?: Scope
 }
 
 export interface ParsedSignature {
@@ -105,7 +108,7 @@ function authorizationParts(text: string): [credential: string, signedHeaders: s
 const partsMalformed = (): Fault => headerMalformed(`it must have ${PARTS.join(', ')}, each once, and nothing else.`)
 
 /** A parsed Authorization header. */
-interface Authorization {
+export interface Authorization {
   readonly scheme: Scheme
   readonly scope: ParsedCredential
   readonly signedHeaders: SignedHeaders
@@ -146,38 +149,46 @@ const remembered = new Map<string, Authorization>()
 /** The signature follows as a separate last part. */
 const BEFORE_SIGNATURE = /, *Signature=$/
 
+/** A header whose last part is the signature; undefined for another order. */
+export function authorizationBefore(head: string, signature: string, scheme: Scheme): Authorization | undefined {
+  return BEFORE_SIGNATURE.test(head) ? readAuthorization(head + signature, scheme) : undefined
+}
+
 /** Equals parsing it: a signature at the end does not affect the text before it. */
 function authorizationOf(text: string, scheme: Scheme): Authorization {
   const head = text.slice(0, -SIGNATURE_DIGITS)
   const signature = text.slice(-SIGNATURE_DIGITS)
-  const isUsual = isSignature(signature)
-  const known = isUsual ? remembered.get(head) : undefined
+  if (!isSignature(signature)) return readAuthorization(text, scheme)
+  const known = remembered.get(head)
   if (known?.scheme === scheme) return { ...known, signature }
-  const read = readAuthorization(text, scheme)
-  if (!isUsual || !BEFORE_SIGNATURE.test(head)) return read
+  const read = authorizationBefore(head, signature, scheme)
+  if (read === undefined) return readAuthorization(text, scheme)
   if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!)
   remembered.set(head, read)
   return read
 }
 
 export function parseHeaderSignature(authorization: string, fields: HeaderFields, scheme: Scheme): ParsedSignature {
-  const { scope, signedHeaders, signature } = authorizationOf(authorization, scheme)
+  const parsed = authorizationOf(authorization, scheme)
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   if (contentHash === undefined) {
     throw new Fault('InvalidRequest', {
       reason: `Missing required header for this request: ${scheme.headerPrefix}content-sha256`,
     })
   }
-  return {
-    scope,
+  return signatureInHeader(parsed, {
     timestamp: headerTimestamp(fields, scheme),
-    signedHeaders,
-    signature,
     contentHash,
-    presigned: undefined,
     token: fields.get(`${scheme.headerPrefix}security-token`),
-    malformed: headerMalformed,
-  }
+  })
+}
+
+export function signatureInHeader(
+  { scope, signedHeaders, signature }: Authorization,
+  { timestamp, contentHash, token }: Pick<ParsedSignature, 'timestamp' | 'contentHash' | 'token'>,
+): ParsedSignature {
+  const malformed = headerMalformed
+  return { scope, timestamp, signedHeaders, signature, contentHash, presigned: undefined, token, malformed }
 }
 
 /** R9. The dialect's date header, or the plain one where that is not sent. */

@@ -289,6 +289,8 @@ export interface Scope {
   readonly date: string
   readonly region: string
   readonly text: string
+  /** The last key in this scope, for clients that sign again and again in the same one. */
+  lastKey?: { readonly credential: Credential; readonly key: SigningKey }
 }
 
 export function scopeOf(scheme: Scheme, date: string, region: string): Scope {
@@ -316,6 +318,12 @@ export function derivedKey(scheme: Scheme, credential: Credential, scope: Scope)
 
 /** Cached; an entry for an old secret is replaced. */
 export function signingKey(scheme: Scheme, credential: Credential, scope: Scope): SigningKey {
+  if (scope.lastKey?.credential !== credential)
+    scope.lastKey = { credential, key: cachedKey(scheme, credential, scope) }
+  return scope.lastKey.key
+}
+
+function cachedKey(scheme: Scheme, credential: Credential, scope: Scope): SigningKey {
   const { accessKey, secretKey } = credential
   const name = `${accessKey}/${scope.text}`
   const known = cached.get(name)

@@ -4,11 +4,19 @@
  * other request, and for every refusal, it returns undefined and the pipeline handles the request as if it had just
  * arrived.
  */
-import { authenticate, presignedClaim, type SignatureClaim, verifyClaim } from '../auth/authenticate.ts'
+import {
+  authenticate,
+  presignedClaim,
+  type SignatureClaim,
+  verifyClaim,
+  verifyHeaderClaim,
+} from '../auth/authenticate.ts'
 import type { Authenticated, Authentication } from '../auth/authentication.ts'
+import type { HeaderClaim } from '../auth/header-claim.ts'
 import type { CredentialLookup } from '../auth/parsed-signature.ts'
 import { EMPTY_SHA256 } from '../auth/signing.ts'
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
+import { rememberLines } from '../http/response-head.ts'
 import type { Clock } from '../lib/clock.ts'
 import { knownNow, type MaybePromise } from '../lib/maybe-promise.ts'
 import { memoizeLast } from '../lib/memoize-last.ts'
@@ -17,14 +25,15 @@ import type { Version } from '../model/version.ts'
 import type { AccountLookup } from '../operations/context.ts'
 import { GetObject } from '../operations/object/GetObject.ts'
 import { HeadObject } from '../operations/object/HeadObject.ts'
-import { isPlain, type OpenedObject, plainRead } from '../operations/object/plain-read.ts'
-import type { OperationResponse } from '../operations/operation.ts'
+import { isPlain, type OpenedObject, plainBody, plainHeaders } from '../operations/object/plain-read.ts'
 import { type AccessRequest, evaluate } from '../rules/access/evaluate.ts'
 import { bucketFacts, conditionsOf } from './authorize.ts'
 import { DIALECTS, type Dialect, nameSent } from './dialect.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, WireResponse } from './exchange.ts'
+import { CHECKSUM_MODE, CHECKSUM_MODE_ON, IGNORED_HEADERS } from './plain-headers.ts'
 import type { PolicyCache } from './policy-cache.ts'
 import { RequestState } from './request-state.ts'
+import { SignedHead } from './signed-head.ts'
 import { type Address, bucketOfHost, DecodedRequest, encodeResponse } from './wire-form.ts'
 
 /** Identities and objects, where they can be read at once. */
@@ -43,29 +52,6 @@ interface ImmediateReadParts {
   readonly websiteHosts: readonly string[]
   readonly clientTimes?: (() => readonly number[]) | undefined
 }
-
-/** Headers that change nothing about the response to a read, except by the signature that covers them. */
-const IGNORED_HEADERS: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-encoding',
-  'accept-language',
-  'amz-sdk-invocation-id',
-  'amz-sdk-request',
-  'cache-control',
-  'connection',
-  'pragma',
-  'referer',
-  'user-agent',
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-real-ip',
-  ':content-sha256',
-  ':date',
-  ':user-agent',
-])
-
-/** Sent by SDKs with every read, to check the bytes that they receive. */
-const CHECKSUM_MODE = ':checksum-mode'
 
 /** Few clients send more, and the pipeline limits their number. */
 const HEADERS_MAX = 32
@@ -89,8 +75,8 @@ interface PlainRequest {
   readonly dialect: Dialect
   readonly address: Address
   readonly wantsChecksum: boolean
-  /** Of a presigned URL. */
-  readonly claim: SignatureClaim | undefined
+  /** Of a presigned URL, or in a header that was recognized in its bytes. */
+  readonly claim: SignatureClaim | HeaderClaim | undefined
 }
 
 interface PlainFields {
@@ -112,7 +98,7 @@ const plainFields = memoizeLast((headers: RawRequest['headers']): PlainFields | 
     const { neutral, spoken } = nameSent(sent)
     if (neutral === 'host' && host === undefined) host = value
     else if (neutral === 'authorization' && authorization === undefined) authorization = value
-    else if (neutral === CHECKSUM_MODE && value === 'ENABLED' && !wantsChecksum) wantsChecksum = true
+    else if (neutral === CHECKSUM_MODE && value === CHECKSUM_MODE_ON && !wantsChecksum) wantsChecksum = true
     else if (!IGNORED_HEADERS.has(neutral)) return undefined
     if (spoken !== undefined && extended !== undefined && spoken !== extended) return undefined
     extended ??= spoken
@@ -127,6 +113,15 @@ const dialectNamed = (text: string, prefixes: Readonly<Record<Dialect['name'], s
 
 const ALGORITHMS = { svc: `${DIALECTS.svc.scheme.algorithm} `, s3: `${DIALECTS.s3.scheme.algorithm} ` }
 const QUERY_PREFIXES = { svc: DIALECTS.svc.scheme.queryPrefix, s3: DIALECTS.s3.scheme.queryPrefix }
+
+/** The headers of a response to a version, and all that they depend on beside it. */
+interface KnownHeaders {
+  readonly dialect: Dialect
+  readonly wantsChecksum: boolean
+  readonly isVersioned: boolean
+  readonly region: string | undefined
+  readonly headers: WireResponse['headers']
+}
 
 type Conditions = AccessRequest['context']
 
@@ -147,6 +142,7 @@ export class ImmediateRead {
   readonly #parts: ImmediateReadParts
   readonly #policies: PolicyCache
   readonly #shared = new WeakMap<RawRequest, PlainRequest>()
+  readonly #encoded = new WeakMap<Version, KnownHeaders>()
   readonly #bucketOfHost: (sent: string) => string | undefined
 
   constructor(parts: ImmediateReadParts, policies: PolicyCache) {
@@ -172,16 +168,42 @@ export class ImmediateRead {
       if (!isHead && wholeBytesMax !== undefined && opened.handle.version.size > wholeBytesMax) return undefined
       const state = stateOf(exchange, plain, authenticated, opened.bucket)
       if (!this.#isAllowed(exchange, state, opened.handle.version, accounts)) return undefined
-      const response = plainRead(opened, { isHead, wantsChecksum: plain.wantsChecksum, wholeBytesMax })
+      const headers = this.#headers(opened, plain, state)
+      if (isHead) return answered(state, headers, undefined)
+      const body = plainBody(opened, wholeBytesMax)
       opened = undefined
-      if (!(response instanceof Promise)) return answered(state, response)
-      return response.then(read => answered(state, read)).catch(() => undefined)
+      if (!(body instanceof Promise)) return answered(state, headers, body)
+      return body.then(read => answered(state, headers, read)).catch(() => undefined)
     } catch {
       // The pipeline meets the same error, and reports it.
       return undefined
     } finally {
       opened?.handle.close()
     }
+  }
+
+  /** Of a version that is kept in memory they are encoded once, for requests that ask alike. */
+  #headers(
+    opened: OpenedObject,
+    { dialect, wantsChecksum }: PlainRequest,
+    state: RequestState,
+  ): WireResponse['headers'] {
+    const { bucket, handle, isKept } = opened
+    const isVersioned = bucket.versioning !== 'off'
+    const known = isKept ? this.#encoded.get(handle.version) : undefined
+    if (
+      known?.dialect === dialect &&
+      known.wantsChecksum === wantsChecksum &&
+      known.isVersioned === isVersioned &&
+      known.region === state.bucketRegion
+    )
+      return known.headers
+    const { headers } = encodeResponse({ headers: plainHeaders(opened, wantsChecksum) }, state)
+    if (isKept) {
+      rememberLines(headers)
+      this.#encoded.set(handle.version, { dialect, wantsChecksum, isVersioned, region: state.bucketRegion, headers })
+    }
+    return headers
   }
 
   #plainRequest(request: RawRequest): PlainRequest | undefined {
@@ -195,6 +217,7 @@ export class ImmediateRead {
 
   /** Undefined where anything about the request might need another step. */
   #plain(request: RawRequest): PlainRequest | undefined {
+    if (request instanceof SignedHead) return this.#plainSigned(request)
     const { target, headers } = request
     const fields = plainFields(headers)
     if (fields === undefined) return undefined
@@ -209,6 +232,12 @@ export class ImmediateRead {
     if (!plainQuery.test(query)) return undefined
     const claim = authorization === undefined ? presignedClaim(request, dialect.scheme) : undefined
     return { dialect, address, wantsChecksum, claim }
+  }
+
+  #plainSigned({ target, host, dialect, wantsChecksum, claim }: SignedHead): PlainRequest | undefined {
+    const { path, query } = splitTarget(target)
+    const address = this.#address(host, path)
+    return address === undefined || !PLAIN_QUERY.test(query) ? undefined : { dialect, address, wantsChecksum, claim }
   }
 
   #address(host: string, path: string): Address | undefined {
@@ -235,7 +264,13 @@ export class ImmediateRead {
       anyRegion,
       findCredential: accessKey => accounts.findCredential(accessKey),
     }
-    const found = knownNow(claim === undefined ? authenticate(request, by) : verifyClaim(claim, by))
+    const found = knownNow(
+      claim === undefined
+        ? authenticate(request, by)
+        : 'canonicalHash' in claim
+          ? verifyHeaderClaim(claim, by)
+          : verifyClaim(claim, by),
+    )
     // The pipeline looks the key up again, and then it is known.
     if (found === undefined) return undefined
     const { payload } = found
@@ -287,7 +322,7 @@ function stateOf(
   return state
 }
 
-function answered(state: RequestState, response: OperationResponse): RequestState {
-  state.response = encodeResponse(response, state)
+function answered(state: RequestState, headers: WireResponse['headers'], body: WireResponse['body']): RequestState {
+  state.response = { status: 200, headers, body, close: false }
   return state
 }

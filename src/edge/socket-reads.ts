@@ -8,7 +8,7 @@ import type { Admission } from '../http/admission.ts'
 import type { ClientConnection, InFlightRequest } from '../http/connection.ts'
 import { flushed } from '../http/flushed.ts'
 import { type PlainHead, parsePlainHead } from '../http/plain-head.ts'
-import { responseHead } from '../http/response-head.ts'
+import { headerLines, responseHead } from '../http/response-head.ts'
 import type { Timeouts } from '../http/timeouts.ts'
 import { WriteStride } from '../http/write-stride.ts'
 import { returnChunk } from '../lib/buffer-pool.ts'
@@ -18,6 +18,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { Recorder } from './recorder.ts'
 import { idHeadersIn, type RequestIds } from './request-ids.ts'
 import type { RequestState } from './request-state.ts'
+import { SignedHeads } from './signed-head.ts'
 
 /** Larger bodies are streams, which the runtime's responses take. */
 const BODY_BYTES_MAX = 2 ** 20
@@ -54,6 +55,7 @@ const ignore = (): void => {}
 
 export class SocketReads {
   readonly #parts: SocketReadsParts
+  readonly #signedHeads = new SignedHeads()
   /** Responses whose bytes are not read yet, or not taken by the kernel. */
   #pending = 0
 
@@ -83,7 +85,7 @@ export class SocketReads {
   }
 
   #isTaken(connection: ClientConnection, bytes: Buffer, handOver: (bytes: Buffer) => void): boolean {
-    const head = connection.isBusy ? undefined : parsePlainHead(bytes)
+    const head = connection.isBusy ? undefined : (this.#signedHeads.parse(bytes) ?? parsePlainHead(bytes))
     if (head === undefined) return false
     const exchange = this.#exchangeOf(connection, head)
     const bodyBytesMax = this.#pending < PENDING_MAX ? BODY_BYTES_MAX : SHORT_BODY_BYTES_MAX
@@ -183,14 +185,10 @@ export class SocketReads {
     const { isLast, requestId, hostId, request, connection } = exchange
     const { status, body } = response
     const { requestIdHeader, hostIdHeader } = idHeadersIn(dialect)
-    const ids: [string, string][] = [
-      [requestIdHeader, requestId],
-      [hostIdHeader, hostId],
-    ]
-    const headers = response.headers.concat(ids)
     const { socket } = connection
     const { keepAliveSeconds, timeouts } = this.#parts
-    const head = responseHead({ status, headers, isLast, keepAliveSeconds, now: timeouts.clock.now() })
+    const lines = `${headerLines(response.headers)}${requestIdHeader}: ${requestId}\r\n${hostIdHeader}: ${hostId}\r\n`
+    const head = responseHead({ status, lines, isLast, keepAliveSeconds, now: timeouts.clock.now() })
     if (isLast) connection.endsWithAnswer()
     if (request.method === 'HEAD' || body === undefined) socket.write(head, 'latin1')
     else {

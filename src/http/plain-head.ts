@@ -58,6 +58,13 @@ export function parsePlainHead(bytes: Buffer): PlainHead | undefined {
   return head === NOT_PLAIN ? undefined : head
 }
 
+/** Of a head that a `HeadScanner` has accepted: it knows less than the parser. */
+export function headersOf(bytes: Buffer): RawRequest['headers'] {
+  const head = parseHead(bytes.toString('latin1'))
+  if (head === undefined) throw new Error('a scanned head cannot be parsed')
+  return head.request.headers
+}
+
 /** Clients use a presigned URL again, with the same headers; a signature in a header is for one request. */
 const SIGNATURE_PARAMETER = '-Signature='
 const NOT_PLAIN = Symbol('not plain')

@@ -17,24 +17,47 @@ function checkName(name: string): void {
 
 const dateOf = memoizeLast((second: number) => new Date(second * 1_000).toUTCString())
 
+type Headers = readonly (readonly [string, string])[]
+
+/** Of headers that several responses share; empty until the first of them is sent. */
+const remembered = new WeakMap<Headers, string>()
+
+/** These very headers will be sent again, and are never changed. */
+export function rememberLines(headers: Headers): void {
+  remembered.set(headers, '')
+}
+
+/** Names and values, one character per byte. Throws on a name or value that would end its line. */
+export function headerLines(headers: Headers): string {
+  const known = remembered.get(headers)
+  if (known !== undefined && known !== '') return known
+  const lines = checkedLines(headers)
+  if (known !== undefined) remembered.set(headers, lines)
+  return lines
+}
+
+function checkedLines(headers: Headers): string {
+  let lines = ''
+  for (let i = 0; i < headers.length; i++) {
+    const [name, value] = headers[i]!
+    checkName(name)
+    if (INVALID.test(value)) throw new TypeError(`Invalid character in header ${name}`)
+    lines += `${name}: ${value}\r\n`
+  }
+  return lines
+}
+
 interface HeadParts {
   readonly status: number
-  /** Names and values, one character per byte. They include the length of the body. */
-  readonly headers: readonly (readonly [string, string])[]
+  /** As `headerLines` returns them. They include the length of the body. */
+  readonly lines: string
   readonly isLast: boolean
   readonly keepAliveSeconds: number
   readonly now: number
 }
 
-/** Throws on a name or value that would end its line. */
-export function responseHead({ status, headers, isLast, keepAliveSeconds, now }: HeadParts): string {
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
-  for (let i = 0; i < headers.length; i++) {
-    const [name, value] = headers[i]!
-    checkName(name)
-    if (INVALID.test(value)) throw new TypeError(`Invalid character in header ${name}`)
-    text += `${name}: ${value}\r\n`
-  }
+export function responseHead({ status, lines, isLast, keepAliveSeconds, now }: HeadParts): string {
   const connection = isLast ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}`
-  return `${text}Date: ${dateOf(Math.floor(now / 1_000))}\r\nConnection: ${connection}\r\n\r\n`
+  const date = dateOf(Math.floor(now / 1_000))
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}Date: ${date}\r\nConnection: ${connection}\r\n\r\n`
 }

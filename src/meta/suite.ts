@@ -70,7 +70,8 @@ function recordSuite(suiteTest: SuiteTest): void {
       await committing
       const latest = pairOf()
       assert.equal(latest[0]?.value.toString(), `${n}`)
-      assert.deepEqual(pairOf(latest), latest)
+      const again = pairOf(latest)
+      assert.ok(again.every((entry, at) => entry === latest[at]))
     }
   })
 

@@ -6,6 +6,7 @@ import { SCHEMES } from '../../src/auth/signing.ts'
 import type { Exchange } from '../../src/edge/exchange.ts'
 import type { Listener } from '../../src/edge/listener.ts'
 import type { RequestState } from '../../src/edge/request-state.ts'
+import { SignedHead } from '../../src/edge/signed-head.ts'
 import { ADMISSION_LIMITS, Admission } from '../../src/http/admission.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { listenerOver, pipelineFor, type ServingParts } from '../../src/server/object-api.ts'
@@ -44,6 +45,8 @@ export interface Compared {
   answered: number
   /** Those of them that were answered on the socket. */
   answeredOnSocket: number
+  /** Those of them whose signature was read from the bytes of their head. */
+  answeredUnparsed: number
   /** As if more requests were in flight than are admitted. */
   isOverLimit: boolean
 }
@@ -71,7 +74,7 @@ async function compare({ parts, clock }: Served, options: Partial<ServingParts>)
     ...options,
   })
   const [pipeline, other] = [pipelineFor(serving(0)), pipelineFor(serving(1))]
-  const compared = { answered: 0, answeredOnSocket: 0, isOverLimit: false }
+  const compared = { answered: 0, answeredOnSocket: 0, answeredUnparsed: 0, isOverLimit: false }
   const admitted = (exchange: Exchange): Exchange =>
     compared.isOverLimit ? { ...exchange, slot: NO_ROOM.enter() } : exchange
   const readImmediately = (exchange: Exchange, wholeBytesMax?: number) => {
@@ -80,6 +83,7 @@ async function compare({ parts, clock }: Served, options: Partial<ServingParts>)
       compared.answered++
       // Only a connection that the runtime has not taken over has a limit.
       if (wholeBytesMax !== undefined) compared.answeredOnSocket++
+      if (exchange.request instanceof SignedHead) compared.answeredUnparsed++
       states[0].push(state)
       return state
     }
@@ -329,6 +333,7 @@ export async function bothExchange(compared: Compared, bytes: string, exchange =
   for (const list of [...logs, ...states]) list.length = 0
   compared.answered = 0
   compared.answeredOnSocket = 0
+  compared.answeredUnparsed = 0
   const fast = await exchange(compared, ports[0], bytes)
   assert.equal(compared.readers.count, 0)
   assert.equal(fast, await exchange(compared, ports[1], bytes))

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { REPORTS_WRITTEN_BYTES } from '../../src/lib/runtime.ts'
 import { bothAnswer, counted, headOf, LOCAL, PLAIN, type Request, withComparison } from './compared-listeners.ts'
-import { type DialectName, MAIN, OTHER, READER, type Who } from './server.ts'
+import { type Client, type DialectName, MAIN, OTHER, READER, type Who } from './server.ts'
 
 const TARGETS = [
   ...['small', 'empty', 'packed', 'long', 'dir/with~odd_.-name', 'public', 'sealed', 'summed'].map(key => [
@@ -77,18 +78,20 @@ const requests = fc.record({
 })
 test('random reads get the same response, log line and counters with and without the fast path', LOCAL, () =>
   withComparison(async (compared, served) => {
-    let immediate = 0
+    let [immediate, unparsed] = [0, 0]
     await fc.assert(
       fc.asyncProperty(requests, async request => {
         // Three times: a head that was sent twice is remembered.
         const head = headOf(request, served)
         for (let use = 0; use < 3; use++) await bothAnswer(compared, head)
         immediate += compared.answered
+        unparsed += compared.answeredUnparsed
       }),
       { numRuns: 400 },
     )
     assert.deepEqual(counted(compared.metrics[0]), counted(compared.metrics[1]))
     assert.ok(immediate >= 10, `${immediate} of 400 requests were answered at once`)
+    if (REPORTS_WRITTEN_BYTES) assert.ok(unparsed >= 10, `${unparsed} of 400 heads were not parsed`)
   }),
 )
 
@@ -165,3 +168,42 @@ for (const [title, change, isImmediate] of CASES) {
     }),
   )
 }
+
+test('response headers that are kept are those of requests that ask alike', LOCAL, () =>
+  withComparison(
+    async (compared, served) => {
+      const asked: Partial<Request>[] = [
+        { target: ['plain', 'summed'] },
+        { target: ['plain', 'summed'], headers: [[':checksum-mode', 'ENABLED']] },
+        { target: ['plain', 'summed'], dialect: 'svc' },
+        { target: ['plain', 'summed'], region: 'eu-west-1' },
+        { target: ['plain', 'summed'], method: 'HEAD' },
+        { target: ['plain', 'summed'], who: READER },
+      ]
+      const each = async (): Promise<void> => {
+        for (const change of asked) {
+          await bothAnswer(compared, headOf({ ...PLAIN, ...change }, served))
+          assert.equal(compared.answered, 1)
+        }
+      }
+      for (let round = 0; round < 3; round++) await each()
+      const put = (change: Omit<Parameters<Client['send']>[0], 'method' | 'bucket'>): Promise<unknown> =>
+        served.s3.send({ method: 'PUT', bucket: 'plain', ...change })
+      const versioning = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>'
+      await put({ path: '/?versioning', body: versioning })
+      await each()
+      await put({ path: '/summed', body: 'others', headers: [[':meta-new', 'yes']] })
+      await each()
+      await put({
+        path: '/summed?tagging',
+        body: '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>',
+      })
+      await each()
+      const answer = await bothAnswer(compared, headOf({ ...PLAIN, target: ['plain', 'summed'] }, served))
+      assert.match(answer, /x-amz-meta-new: yes\r\n(?:.*\r\n)*\r\nothers$/)
+      assert.match(answer, /x-amz-version-id: /)
+      assert.match(answer, /x-amz-tagging-count: 1\r\n/)
+    },
+    { anyRegion: true },
+  ),
+)

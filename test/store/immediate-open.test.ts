@@ -108,6 +108,34 @@ test('bucket and version are read together, and one without the other is not ope
   }
 })
 
+for (const { name, run } of ENGINES) {
+  test(`${name}: a record that is opened again is kept, and used only while it is current`, () =>
+    run(async store => {
+      await makeBucket(store, 'bucket')
+      const open = opening({ store })
+      const opened = (key = 'key'): string => {
+        const { handle, isKept } = open.object('bucket', key)!
+        const text = handle.inline(0, handle.version.size)?.toString()
+        handle.close()
+        return `${text}${isKept ? ', kept' : ''}`
+      }
+      await put(store, 'bucket', 'key', 'one')
+      assert.deepEqual([opened(), opened(), opened()], ['one', 'one', 'one, kept'])
+      for (const text of ['two', 'two']) {
+        await put(store, 'bucket', 'key', text)
+        // The new record takes the place of the old one.
+        assert.deepEqual([opened(), opened()], [text, `${text}, kept`])
+      }
+      await put(store, 'bucket', 'other', 'three')
+      assert.deepEqual([opened('other'), opened('other'), opened('other')].at(-1), 'three, kept')
+      await store.objects.remove({ bucket: 'bucket', key: 'key', owner: OWNER })
+      assert.equal(open.object('bucket', 'key'), undefined)
+      await put(store, 'bucket', 'key', 'four')
+      assert.deepEqual([opened(), opened()], ['four', 'four, kept'])
+      assert.equal(store.context.readers.count, 0)
+    }))
+}
+
 test('a read that fails, or takes its time and fails, holds nothing and disturbs nobody', async () => {
   const fresh = await freshStore()
   const { store } = fresh

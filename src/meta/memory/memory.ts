@@ -33,19 +33,20 @@ class MemoryMeta implements MetaEngine {
     if (!this.#open) throw new Error('the metadata engine is closed')
   }
 
-  get(key: Buffer): Entry | undefined {
+  get(key: Buffer, known?: Entry): Entry | undefined {
     this.#assertOpen()
     checkKeyLimits(key)
-    return this.#entry(keyText(key))
+    return this.#entry(keyText(key), known)
   }
 
   getBoth(first: KeyedRead, second: KeyedRead): EntryPair {
-    return [this.get(first.key), this.get(second.key)]
+    return [this.get(first.key, first.known), this.get(second.key, second.known)]
   }
 
-  #entry(text: string): Entry | undefined {
+  #entry(text: string, known?: Entry): Entry | undefined {
     const stored = this.#records.get(text)
     if (stored === undefined) return undefined
+    if (known?.stamp === stored.stamp) return known
     return { key: Buffer.from(text, 'latin1'), value: Buffer.from(stored.value), stamp: stored.stamp }
   }
 

@@ -5,15 +5,7 @@ import { checkRead, rangeApplies } from '../../rules/conditional-requests.ts'
 import { contentRange, requestedRange } from '../../rules/range.ts'
 import type { ObjectHandle } from '../../store/objects/objects.ts'
 import type { Header, OperationContext } from '../context.ts'
-import {
-  type Decoder,
-  invalidArgument,
-  type OperationResponse,
-  operation,
-  partNumber,
-  requiresForVersion,
-  versionId,
-} from '../operation.ts'
+import { type Decoder, invalidArgument, operation, partNumber, requiresForVersion, versionId } from '../operation.ts'
 import { checksumHeaders, describe, expirationHeaders, hasLifecycle, isLocked, lockHeaders } from './attributes.ts'
 import { customerKey, noEncryption } from './encryption.ts'
 
@@ -175,7 +167,7 @@ export function bodyOf(
   start: number,
   end: number,
   wholeBytesMax = WHOLE_BYTES_MAX,
-): MaybePromise<NonNullable<OperationResponse['body']>> {
+): MaybePromise<Buffer | AsyncIterable<Buffer>> {
   const inline = handle.inline(start, end)
   if (inline !== undefined) return inline
   return end - start <= wholeBytesMax ? handle.whole(start, end) : handle.readAhead(start, end)

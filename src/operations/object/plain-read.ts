@@ -1,8 +1,7 @@
 /** The response to a read of a whole object where neither request, bucket nor version ask for more than its bytes. */
-import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import type { ObjectHandle } from '../../store/objects/objects.ts'
-import type { OperationResponse } from '../operation.ts'
+import type { Header } from '../context.ts'
 import { checksumHeaders, describe, isLocked } from './attributes.ts'
 import { bodyOf } from './GetObject.ts'
 
@@ -10,6 +9,8 @@ import { bodyOf } from './GetObject.ts'
 export interface OpenedObject {
   readonly bucket: Bucket
   readonly handle: ObjectHandle
+  /** The version was read before and is kept in memory, so that what follows from it is worth keeping as well. */
+  readonly isKept: boolean
 }
 
 /** No bucket policy, lifecycle rule, lock or charge takes part. */
@@ -19,29 +20,15 @@ export const isPlain = ({ bucket, handle }: OpenedObject): boolean =>
   !bucket.documents.includes('lifecycle') &&
   !isLocked(handle.version)
 
-interface PlainReadInput {
-  readonly isHead: boolean
-  readonly wantsChecksum: boolean
-  /** Up to this length a body is read as a whole; undefined for the length of short ones. */
-  readonly wholeBytesMax: number | undefined
-}
-
-/** Closes the handle, or lets the body close it. */
-export function plainRead(
-  { bucket, handle }: OpenedObject,
-  { isHead, wantsChecksum, wholeBytesMax }: PlainReadInput,
-): MaybePromise<OperationResponse> {
+/** The headers of the response, also to a HEAD. */
+export function plainHeaders({ bucket, handle }: OpenedObject, wantsChecksum: boolean): Header[] {
   const { version } = handle
-  const { size: length } = version
   const headers = describe(version, bucket.versioning !== 'off')
   if (wantsChecksum) headers.push(...checksumHeaders(version))
-  if (isHead) {
-    handle.close()
-    headers.push(['content-length', length])
-    return { status: 200, headers }
-  }
-  const body = bodyOf(handle, 0, length, wholeBytesMax)
-  return body instanceof Promise
-    ? body.then(read => ({ status: 200, headers, body: read, length }))
-    : { status: 200, headers, body, length }
+  headers.push(['content-length', version.size])
+  return headers
 }
+
+/** Read as a whole up to a length; by default if it is short. Closes the handle, or lets the body close it. */
+export const plainBody = ({ handle }: OpenedObject, wholeBytesMax: number | undefined): ReturnType<typeof bodyOf> =>
+  bodyOf(handle, 0, handle.version.size, wholeBytesMax)

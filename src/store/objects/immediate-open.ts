@@ -2,11 +2,12 @@
  * Opens the current version of a key without a promise, where the engine returns records at once. Anything out of the
  * ordinary is undefined, and left to a request's session.
  */
+import { totalmem } from 'node:os'
 import { knownNow } from '../../lib/maybe-promise.ts'
+import { SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import type { Entry, EntryPair, KeyedRead } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { isBucketName, isKey } from '../../rules/naming.ts'
-import { mapKeyOf, RecordCache } from '../commit/authorized-view.ts'
 import { recordKey } from '../commit/record-keys.ts'
 import { decodeBucket, decodeVersion } from '../commit/transaction.ts'
 import type { IdentityCache, IdentitySnapshot } from '../identity/identity-cache.ts'
@@ -17,14 +18,26 @@ interface OpenedObject {
   readonly bucket: Bucket
   /** Its bytes stay until it is closed. */
   readonly handle: ObjectHandle
+  /** The version was read before and is kept in memory, so that what follows from it is worth keeping as well. */
+  readonly isKept: boolean
 }
 
 const NEITHER: EntryPair = [undefined, undefined]
 
+/** Of the machine's memory or the container's limit, for the records of each process. */
+const MEMORY_SHARE = 1 / 1024
+const RECORD_BYTES_MAX = 8 * 2 ** 20
+/** The decoded form of a record and its response, about. */
+const DECODED_BYTES = 2 ** 10
+
+const defaultRecordBytes = (): number =>
+  Math.min(RECORD_BYTES_MAX, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) * MEMORY_SHARE))
+
 export class ImmediateOpen {
   readonly #context: StoreContext
   readonly #directory: IdentityCache
-  readonly #cache = new RecordCache()
+  /** Records that were read more than once. None is trusted on its own: its stamp must still be current. */
+  readonly #records = new SecondChanceCache<KeyedRead>(defaultRecordBytes())
 
   constructor(context: StoreContext, directory: IdentityCache) {
     this.#context = context
@@ -51,24 +64,31 @@ export class ImmediateOpen {
   }
 
   #read(name: string, key: string, pin: number): OpenedObject | undefined {
-    if (!isBucketName(name) || !isKey(key)) return undefined
-    const ofBucket = this.#cached(recordKey.bucket(name))
-    const ofVersion = this.#cached(recordKey.current(name, key))
+    if (!isBucketName(name)) return undefined
+    // No name of a bucket has a slash.
+    const path = `${name}/${key}`
+    const keptBucket = this.#records.get(name)
+    const keptVersion = this.#records.get(path)
+    if (keptVersion === undefined && !isKey(key)) return undefined
+    const ofBucket = keptBucket ?? { key: recordKey.bucket(name), known: undefined }
+    const ofVersion = keptVersion ?? { key: recordKey.current(name, key), known: undefined }
     // As of one moment: a bucket that has replaced this one could own a version read later.
     const [bucket, current] = this.#context.meta.getBoth?.(ofBucket, ofVersion) ?? NEITHER
     if (bucket === undefined || current === undefined) return undefined
-    this.#remember(ofBucket, bucket)
-    this.#remember(ofVersion, current)
+    if (bucket !== ofBucket.known) this.#offer(name, bucket)
+    const isKept = current === ofVersion.known
+    if (!isKept) this.#offer(path, current)
     const version = decodeVersion(current)
     if (version.encryption !== undefined) return undefined
-    return { bucket: decodeBucket(bucket), handle: new ObjectHandle(this.#context, version, undefined, pin) }
+    return { bucket: decodeBucket(bucket), handle: new ObjectHandle(this.#context, version, undefined, pin), isKept }
   }
 
-  #cached(key: Buffer): KeyedRead {
-    return { key, known: this.#cache.get(mapKeyOf(key)) }
-  }
-
-  #remember({ key, known }: KeyedRead, entry: Entry): void {
-    if (entry !== known) this.#cache.set(mapKeyOf(key), entry)
+  #offer(name: string, { key, value, stamp }: Entry): void {
+    const bytes = value.length + DECODED_BYTES
+    if (!this.#records.isWanted(name, stamp % 2 ** 32, bytes)) return
+    // Copied, because drivers cut values from larger buffers, which one record would retain.
+    const copy = Buffer.allocUnsafeSlow(value.length)
+    value.copy(copy)
+    this.#records.set(name, { key, known: { key, value: copy, stamp } }, bytes)
   }
 }
