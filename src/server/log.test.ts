@@ -176,27 +176,58 @@ test('an unknown log format is refused', () => {
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
+const linesTo = (written: string[]): { lines: LogLines; add: (line: string) => void } => {
+  const lines = new LogLines(
+    ({ line }) => String(line),
+    text => written.push(text),
+  )
+  return { lines, add: line => lines.add({ line }, 0) }
+}
+
 test('log lines of one event-loop turn are written together and in order', async () => {
   const written: string[] = []
-  const lines = new LogLines(text => written.push(text))
-  lines.add('one\n')
-  lines.add('two\n')
+  const { add } = linesTo(written)
+  add('one\n')
+  add('two\n')
   assert.deepEqual(written, [])
   await turn()
   assert.deepEqual(written, ['one\ntwo\n'])
-  lines.add('three\n')
+  add('three\n')
   await turn()
   assert.deepEqual(written, ['one\ntwo\n', 'three\n'])
 })
 
 test('log lines: a flush writes the waiting lines once', async () => {
   const written: string[] = []
-  const lines = new LogLines(text => written.push(text))
-  lines.add('one\n')
+  const { lines, add } = linesTo(written)
+  add('one\n')
   lines.flush()
   lines.flush()
   await turn()
   assert.deepEqual(written, ['one\n'])
+})
+
+test('log lines: a turn that never ends does not keep all records', () => {
+  const written: string[] = []
+  const { add } = linesTo(written)
+  for (let n = 0; n < 1_000; n++) add(`${n}\n`)
+  assert(written.join('').split('\n').length > 900)
+})
+
+test('a line has the time and the format of the moment when it was logged', async () => {
+  let out = ''
+  const log = new ServerLog({ write: text => (out += text) }, {})
+  const before = Date.now()
+  log.log({ level: 'info', message: 'early' })
+  const after = Date.now()
+  while (Date.now() === after);
+  log.use({ logFormat: 'text' })
+  log.log({ level: 'info', message: 'late' })
+  await turn()
+  const [early, late] = out.split('\n') as [string, string]
+  const time = Date.parse((JSON.parse(early) as { time: string }).time)
+  assert(before <= time && time <= after)
+  assert.match(late, /info {2}late$/)
 })
 
 test('log lines: no write is longer than what a pipe takes at once, and nothing is lost', async () => {
@@ -204,8 +235,8 @@ test('log lines: no write is longer than what a pipe takes at once, and nothing 
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 40 }), async all => {
       const written: string[] = []
-      const lines = new LogLines(text => written.push(text))
-      for (const one of all) lines.add(one)
+      const { add } = linesTo(written)
+      for (const one of all) add(one)
       await turn()
       assert.equal(written.join(''), all.join(''))
       for (const text of written) {
