@@ -1,7 +1,7 @@
 /** The servers that are measured and the load that is put on them: each a process of its own, on this runtime. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Scene } from '../scene.ts'
@@ -18,9 +18,13 @@ const here = (name: string): string => join(import.meta.dirname, name)
 /** The bundle that `npm start` runs, where there is one. */
 const PROGRAM = process.env.HOLDFAST_BENCH_PROGRAM ?? join(import.meta.dirname, '..', '..', 'src', 'main.js')
 
-function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
+function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  errors: 'ignore' | number = 'ignore',
+): ChildProcess {
   const child = spawn(process.execPath, [...process.execArgv, ...args], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', errors],
     env: { ...process.env, ...env },
   })
   const endWithUs = (): boolean => child.kill('SIGKILL')
@@ -56,16 +60,18 @@ export interface Starting {
   /** A folder that is there already. */
   readonly data?: string
   readonly flags?: readonly string[]
+  /** The file that gets the log; otherwise nothing does. */
+  readonly log?: string
 }
 
 export function startHoldfast(scene: Scene, starting: Starting = {}): Promise<Contender> {
-  const { workers = 1, data = scene.newFolder('holdfast'), flags: others = [] } = starting
+  const { workers = 1, data = scene.newFolder('holdfast'), flags: others = [], log } = starting
   const flags = [...others, '--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--buckets', 'bench']
   if (workers !== 'default') flags.push('--workers', String(workers))
-  const child = run([PROGRAM, 'serve', ...flags], {
-    HOLDFAST_ROOT_ACCESS_KEY: KEYS.accessKey,
-    HOLDFAST_ROOT_SECRET_KEY: KEYS.secretKey,
-  })
+  const env = { HOLDFAST_ROOT_ACCESS_KEY: KEYS.accessKey, HOLDFAST_ROOT_SECRET_KEY: KEYS.secretKey }
+  const file = log === undefined ? undefined : openSync(log, 'a')
+  const child = run([PROGRAM, 'serve', ...flags], env, file)
+  if (file !== undefined) closeSync(file)
   return contender(child, /^holdfast ready http:\/\/127\.0\.0\.1:(\d+)/)
 }
 

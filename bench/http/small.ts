@@ -1,5 +1,6 @@
 /** Small requests, 64 connections at a time, each waiting for its answer. */
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { aloneRow, median, medians, type Row, rowOf } from '../measure.ts'
 import { randomName, type Scene } from '../scene.ts'
 import { type Contender, load, startHoldfast, startReference } from './processes.ts'
@@ -80,6 +81,25 @@ export async function workers(scene: Scene): Promise<Row[]> {
   await Promise.all([one.stop(), two.stop()])
   await scene.clear()
   return [rowOf('workers-2-vs-1', 'op/s', byTwo!, byOne!)]
+}
+
+/** What the default log costs, in a file, beside a server that logs only errors. */
+export async function logging(scene: Scene): Promise<Row[]> {
+  const logging = await startHoldfast(scene, { log: join(scene.newFolder('log'), 'log') })
+  const silent = await startHoldfast(scene, { flags: ['--log-level', 'error'] })
+  await fill(scene, logging)
+  await fill(scene, silent)
+  const asked = [asking('GET'), asking('HEAD'), puts]
+  // In more turns, because the difference is small.
+  const rates = await medians(
+    3 * rounds(scene),
+    asked.flatMap(one => [() => perSecond(scene, logging, one), () => perSecond(scene, silent, one)]),
+  )
+  await Promise.all([logging.stop(), silent.stop()])
+  await scene.clear()
+  return ['get-4k', 'head', 'put-4k'].map((name, at) =>
+    rowOf(`${name}-logged-vs-not`, 'op/s', rates[2 * at]!, rates[2 * at + 1]!),
+  )
 }
 
 const WARM_MS = 4_000
