@@ -83,7 +83,7 @@ export async function workers(scene: Scene): Promise<Row[]> {
   return [rowOf('workers-2-vs-1', 'op/s', byTwo!, byOne!)]
 }
 
-/** What the default log costs, in a file, beside a server that logs only errors. */
+/** The default log, in a file, beside a server that logs only errors. */
 export async function logging(scene: Scene): Promise<Row[]> {
   const logging = await startHoldfast(scene, { log: join(scene.newFolder('log'), 'log') })
   const silent = await startHoldfast(scene, { flags: ['--log-level', 'error'] })

@@ -38,6 +38,18 @@ test('the oldest is evicted, unless it was used since', () => {
   )
 })
 
+test('values that were used outlive a new one once, not for ever', () => {
+  const cache = new SecondChanceCache<number>(20)
+  for (const value of [1, 2]) cache.set(String(value), value, 10)
+  for (const value of [1, 2]) cache.get(String(value))
+  cache.set('3', 3, 10)
+  cache.set('4', 4, 10)
+  assert.deepEqual(
+    [1, 2, 3, 4].map(value => cache.get(String(value)) !== undefined),
+    [false, true, false, true],
+  )
+})
+
 test('property: values are right, and those that are kept never take more than the limit', () => {
   const offers = fc.array(fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 60 })))
   fc.assert(

@@ -176,31 +176,30 @@ test('an unknown log format is refused', () => {
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-const linesTo = (written: string[]): { lines: LogLines; add: (line: string) => void } => {
-  const lines = new LogLines(
-    ({ line }) => String(line),
+const linesTo = (written: string[]): LogLines<{ readonly line: string }> =>
+  new LogLines(
+    ({ line }, now) => `${line} at ${now}\n`,
     text => written.push(text),
   )
-  return { lines, add: line => lines.add({ line }, 0) }
-}
 
 test('log lines of one event-loop turn are written together and in order', async () => {
   const written: string[] = []
-  const { add } = linesTo(written)
-  add('one\n')
-  add('two\n')
+  const lines = linesTo(written)
+  lines.add('one\n', 1)
+  lines.add({ line: 'two' }, 2)
+  lines.add('three\n', 3)
   assert.deepEqual(written, [])
   await turn()
-  assert.deepEqual(written, ['one\ntwo\n'])
-  add('three\n')
+  assert.deepEqual(written, ['one\ntwo at 2\nthree\n'])
+  lines.add('four\n', 4)
   await turn()
-  assert.deepEqual(written, ['one\ntwo\n', 'three\n'])
+  assert.deepEqual(written, ['one\ntwo at 2\nthree\n', 'four\n'])
 })
 
 test('log lines: a flush writes the waiting lines once', async () => {
   const written: string[] = []
-  const { lines, add } = linesTo(written)
-  add('one\n')
+  const lines = linesTo(written)
+  lines.add('one\n', 1)
   lines.flush()
   lines.flush()
   await turn()
@@ -209,9 +208,25 @@ test('log lines: a flush writes the waiting lines once', async () => {
 
 test('log lines: a turn that never ends does not keep all records', () => {
   const written: string[] = []
-  const { add } = linesTo(written)
-  for (let n = 0; n < 1_000; n++) add(`${n}\n`)
+  const lines = linesTo(written)
+  for (let n = 0; n < 1_000; n++) lines.add(`${n}\n`, n)
   assert(written.join('').split('\n').length > 900)
+})
+
+test('a record is logged as it is now, and one that cannot be fails its caller alone', () => {
+  let out = ''
+  const log = new ServerLog({ write: text => (out += text) }, {})
+  const list = [1]
+  log.log({ list })
+  list.push(2)
+  assert.throws(() => log.log({ list: 1n }))
+  log.log(requestLine({}))
+  log.flush()
+  const [first, second] = out.split('\n').map(line => line && (JSON.parse(line) as Record<string, unknown>)) as [
+    Record<string, unknown>,
+    Record<string, unknown>,
+  ]
+  assert.deepEqual([first.list, second.operation], [[1], 'GetObject'])
 })
 
 test('a line has the time and the format of the moment when it was logged', async () => {
@@ -235,8 +250,8 @@ test('log lines: no write is longer than what a pipe takes at once, and nothing 
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 40 }), async all => {
       const written: string[] = []
-      const { add } = linesTo(written)
-      for (const one of all) add(one)
+      const lines = linesTo(written)
+      for (const one of all) lines.add(one, 0)
       await turn()
       assert.equal(written.join(''), all.join(''))
       for (const text of written) {

@@ -119,32 +119,32 @@ export function renderLine(record: LogRecord, time: string, render: Render): str
   return line
 }
 
-/** Bounds the records that a long turn of the event loop keeps. */
+/** Bounds the lines that a long turn of the event loop keeps. */
 const WAITING_MAX = 64
 
 /**
- * Renders and writes the lines of one turn of the event loop together. A write per line would cost a small request more
- * than reading its object; rendering each between two requests would take five times as long, because neither code is
- * in the processor's cache when its turn comes.
+ * Writes the lines of one turn of the event loop together, and renders those of requests then. A write per line would
+ * cost a small request more than reading its object; rendering its line between two requests would take five times as
+ * long as among other lines, because neither code is in the processor's cache when its turn comes.
  */
-export class LogLines {
-  readonly #render: (record: LogRecord, now: number) => string
+export class LogLines<T extends object> {
+  readonly #render: (record: T, now: number) => string
   readonly #write: (text: string) => void
-  #records: LogRecord[] = []
+  #waiting: (string | T)[] = []
   #times: number[] = []
   #isDue = false
 
-  /** Rendered lines end with a line feed. */
-  constructor(render: (record: LogRecord, now: number) => string, write: (text: string) => void) {
+  /** Rendered lines end with a line feed. Rendering must not fail. */
+  constructor(render: (record: T, now: number) => string, write: (text: string) => void) {
     this.#render = render
     this.#write = write
   }
 
-  /** Adds a record, which is written before this turn of the event loop ends and must not be changed until then. */
-  add(record: LogRecord, now: number): void {
-    this.#records.push(record)
+  /** Adds a complete line, or a record that never changes. It is written before this turn of the event loop ends. */
+  add(line: string | T, now: number): void {
+    this.#waiting.push(line)
     this.#times.push(now)
-    if (this.#records.length >= WAITING_MAX) this.flush()
+    if (this.#waiting.length >= WAITING_MAX) this.flush()
     if (this.#isDue) return
     this.#isDue = true
     setImmediate(() => {
@@ -154,14 +154,15 @@ export class LogLines {
   }
 
   flush(): void {
-    const [records, times] = [this.#records, this.#times]
-    if (records.length === 0) return
-    this.#records = []
+    const [waiting, times] = [this.#waiting, this.#times]
+    if (waiting.length === 0) return
+    this.#waiting = []
     this.#times = []
     let lines: string[] = []
     let characters = 0
-    for (let at = 0; at < records.length; at++) {
-      const line = this.#render(records[at]!, times[at]!)
+    for (let at = 0; at < waiting.length; at++) {
+      const next = waiting[at]!
+      const line = typeof next === 'string' ? next : this.#render(next, times[at]!)
       if (characters + line.length > WRITE_BYTES_MAX) {
         this.#writeTogether(lines)
         lines = []
@@ -192,7 +193,7 @@ const LAST_WORDS_MS = 100
 /** Text on a terminal, JSON otherwise, unless a format was chosen. */
 export class ServerLog implements Logger {
   readonly #stream: LogStream
-  readonly #lines: LogLines
+  readonly #lines: LogLines<RequestLine>
   readonly #isTerminal: boolean
   readonly #text: Render
   #render: Render
@@ -200,7 +201,7 @@ export class ServerLog implements Logger {
   constructor(stream: LogStream, env: NodeJS.ProcessEnv) {
     this.#stream = stream
     this.#lines = new LogLines(
-      (record, now) => renderLine(record, timestamp(now), this.#render),
+      (line, now) => this.#rendered(line, now),
       text => void stream.write(text),
     )
     this.#isTerminal = stream.isTTY === true
@@ -216,9 +217,14 @@ export class ServerLog implements Logger {
   }
 
   log(record: LogRecord): void {
-    this.#lines.add(record, Date.now())
+    const now = Date.now()
+    this.#lines.add(record instanceof RequestLine ? record : this.#rendered(record, now), now)
     // The process may be about to exit after an error.
     if (record.level === 'error') this.#lines.flush()
+  }
+
+  #rendered(record: LogRecord, now: number): string {
+    return renderLine(record, timestamp(now), this.#render)
   }
 
   /** A notice to the operator outside the log format. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EntryPair, KeyedRead, Meta } from '../../src/meta/meta.ts'
 import { MetadataDamaged } from '../../src/model/faults.ts'
+import { NO_ATTRIBUTES } from '../../src/model/version.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import { ImmediateOpen } from '../../src/store/objects/immediate-open.ts'
@@ -135,6 +136,40 @@ for (const { name, run } of ENGINES) {
       assert.equal(store.context.readers.count, 0)
     }))
 }
+
+test('a kept record has memory of its own, and what it takes is bounded', async () => {
+  const fresh = await freshStore()
+  const { store } = fresh
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'key', 'bytes')
+  const open = opening(fresh)
+  const isKept = (key: string): boolean => {
+    const { handle, isKept } = open.object('bucket', key)!
+    handle.close()
+    return isKept
+  }
+  const shared: Buffer[] = []
+  const restore = replaceGetBoth(fresh, (first, second, real) => {
+    const [bucket, version] = real(first, second)
+    if (version === second.known) return [bucket, version]
+    const value = Buffer.from(version!.value)
+    shared.push(value)
+    return [bucket, { ...version!, value }]
+  })
+  for (let read = 0; read < 2; read++) isKept('key')
+  for (const value of shared) value.fill(0)
+  const { handle } = open.object('bucket', 'key')!
+  assert.equal(handle.inline(0, 5)?.toString(), 'bytes')
+  restore()
+  // Each takes some 40 KiB decoded.
+  const metadata = Array.from({ length: 500 }, (_, n): [string, string] => [`${n}`, ''])
+  const attributes = { ...NO_ATTRIBUTES, metadata }
+  const keys = Array.from({ length: 600 }, (_, n) => `many-${n}`)
+  for (const key of keys) await store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [], attributes })
+  for (let read = 0; read < 2; read++) for (const key of keys) isKept(key)
+  const kept = keys.filter(isKept).length
+  assert(kept > 10 && kept < 450, `${kept} of 600 are kept`)
+})
 
 test('a read that fails, or takes its time and fails, holds nothing and disturbs nobody', async () => {
   const fresh = await freshStore()

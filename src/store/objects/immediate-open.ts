@@ -26,9 +26,9 @@ const NEITHER: EntryPair = [undefined, undefined]
 
 /** Of the machine's memory or the container's limit, for the records of each process. */
 const MEMORY_SHARE = 1 / 1024
-const RECORD_BYTES_MAX = 8 * 2 ** 20
-/** The decoded form of a record and its response, about. */
-const DECODED_BYTES = 2 ** 10
+const RECORD_BYTES_MAX = 16 * 2 ** 20
+/** For each byte of a record outside its content: its decoded form and the headers of its response, about. */
+const DECODED_BYTES_PER_BYTE = 16
 
 const defaultRecordBytes = (): number =>
   Math.min(RECORD_BYTES_MAX, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) * MEMORY_SHARE))
@@ -75,20 +75,25 @@ export class ImmediateOpen {
     // As of one moment: a bucket that has replaced this one could own a version read later.
     const [bucket, current] = this.#context.meta.getBoth?.(ofBucket, ofVersion) ?? NEITHER
     if (bucket === undefined || current === undefined) return undefined
-    if (bucket !== ofBucket.known) this.#offer(name, bucket)
-    const isKept = current === ofVersion.known
-    if (!isKept) this.#offer(path, current)
+    if (bucket !== ofBucket.known) this.#offer(name, bucket, 0)
     const version = decodeVersion(current)
     if (version.encryption !== undefined) return undefined
+    const isKept = current === ofVersion.known
+    if (!isKept) this.#offer(path, current, version.content.kind === 'inline' ? version.content.bytes.length : 0)
     return { bucket: decodeBucket(bucket), handle: new ObjectHandle(this.#context, version, undefined, pin), isKept }
   }
 
-  #offer(name: string, { key, value, stamp }: Entry): void {
-    const bytes = value.length + DECODED_BYTES
+  #offer(name: string, { key, value, stamp }: Entry, contentBytes: number): void {
+    const bytes = contentBytes + DECODED_BYTES_PER_BYTE * (value.length - contentBytes)
     if (!this.#records.isWanted(name, stamp % 2 ** 32, bytes)) return
-    // Copied, because drivers cut values from larger buffers, which one record would retain.
-    const copy = Buffer.allocUnsafeSlow(value.length)
-    value.copy(copy)
-    this.#records.set(name, { key, known: { key, value: copy, stamp } }, bytes)
+    const kept = { key: ownCopy(key), value: ownCopy(value), stamp }
+    this.#records.set(name, { key: kept.key, known: kept }, bytes)
   }
+}
+
+/** Keys and values are cut from larger buffers, which a single one of them would retain. */
+function ownCopy(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
 }
