@@ -161,14 +161,18 @@ test('a kept record has memory of its own, and what it takes is bounded', async 
   const { handle } = open.object('bucket', 'key')!
   assert.equal(handle.inline(0, 5)?.toString(), 'bytes')
   restore()
-  // Each takes some 40 KiB decoded.
-  const metadata = Array.from({ length: 500 }, (_, n): [string, string] => [`${n}`, ''])
-  const attributes = { ...NO_ATTRIBUTES, metadata }
-  const keys = Array.from({ length: 600 }, (_, n) => `many-${n}`)
-  for (const key of keys) await store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [], attributes })
-  for (let read = 0; read < 2; read++) for (const key of keys) isKept(key)
-  const kept = keys.filter(isKept).length
-  assert(kept > 10 && kept < 450, `${kept} of 600 are kept`)
+  const metadata = (pairs: number) => Array.from({ length: pairs }, (_, n): [string, string] => [`${n}`, 'value'])
+  const putMany = async (label: string, count: number, pairs: number): Promise<string[]> => {
+    const keys = Array.from({ length: count }, (_, n) => `${label}-${n}`)
+    const attributes = { ...NO_ATTRIBUTES, metadata: metadata(pairs) }
+    for (const key of keys) await store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [], attributes })
+    for (let read = 0; read < 2; read++) for (const key of keys) isKept(key)
+    return keys
+  }
+  assert.equal((await putMany('long', 3, 200)).filter(isKept).length, 0)
+  // Each takes some 10 KiB.
+  const kept = (await putMany('many', 1_500, 50)).filter(isKept).length
+  assert(kept > 10 && kept < 1_000, `${kept} of 1500 are kept`)
 })
 
 test('a read that fails, or takes its time and fails, holds nothing and disturbs nobody', async () => {

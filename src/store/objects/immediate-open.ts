@@ -26,12 +26,14 @@ const NEITHER: EntryPair = [undefined, undefined]
 
 /** Of the machine's memory or the container's limit, for the records of each process. */
 const MEMORY_SHARE = 1 / 1024
-const RECORD_BYTES_MAX = 16 * 2 ** 20
+const RECORDS_BYTES_MAX = 8 * 2 ** 20
+/** Records with much metadata are not kept: replacing them by each other would leave much garbage. */
+const RECORD_BYTES_MAX = 16 * 2 ** 10
 /** For each byte of a record outside its content: its decoded form and the headers of its response, about. */
 const DECODED_BYTES_PER_BYTE = 16
 
 const defaultRecordBytes = (): number =>
-  Math.min(RECORD_BYTES_MAX, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) * MEMORY_SHARE))
+  Math.min(RECORDS_BYTES_MAX, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) * MEMORY_SHARE))
 
 export class ImmediateOpen {
   readonly #context: StoreContext
@@ -85,7 +87,7 @@ export class ImmediateOpen {
 
   #offer(name: string, { key, value, stamp }: Entry, contentBytes: number): void {
     const bytes = contentBytes + DECODED_BYTES_PER_BYTE * (value.length - contentBytes)
-    if (!this.#records.isWanted(name, stamp % 2 ** 32, bytes)) return
+    if (bytes > RECORD_BYTES_MAX || !this.#records.isWanted(name, stamp % 2 ** 32, bytes)) return
     const kept = { key: ownCopy(key), value: ownCopy(value), stamp }
     this.#records.set(name, { key: kept.key, known: kept }, bytes)
   }
