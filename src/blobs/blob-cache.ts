@@ -2,7 +2,7 @@
  * Packed blobs that were read more than once, in memory. A blob never changes, so that a copy which was checked when it
  * was read needs no invalidation, and nobody asks for one that is removed.
  */
-import { totalmem } from 'node:os'
+import { memoryLimit } from '../lib/memory-limit.ts'
 import { SecondChanceCache } from '../lib/second-chance-cache.ts'
 import type { BlobId } from './blobs.ts'
 
@@ -10,7 +10,7 @@ import type { BlobId } from './blobs.ts'
 const MEMORY_SHARE = 1 / 256
 const CACHE_BYTES_MAX = 64 * 2 ** 20
 
-export const defaultCacheBytes = (memory = Math.min(totalmem(), process.constrainedMemory() || Infinity)): number =>
+export const defaultCacheBytes = (memory = memoryLimit()): number =>
   Math.min(CACHE_BYTES_MAX, Math.floor(memory * MEMORY_SHARE))
 
 export class BlobCache {

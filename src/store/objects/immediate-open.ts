@@ -2,8 +2,8 @@
  * Opens the current version of a key without a promise, where the engine returns records at once. Anything out of the
  * ordinary is undefined, and left to a request's session.
  */
-import { totalmem } from 'node:os'
 import { knownNow } from '../../lib/maybe-promise.ts'
+import { memoryLimit } from '../../lib/memory-limit.ts'
 import { SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import type { Entry, EntryPair, KeyedRead } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
@@ -32,8 +32,7 @@ const RECORD_BYTES_MAX = 16 * 2 ** 10
 /** For each byte of a record outside its content: its decoded form and the headers of its response, about. */
 const DECODED_BYTES_PER_BYTE = 16
 
-const defaultRecordBytes = (): number =>
-  Math.min(RECORDS_BYTES_MAX, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) * MEMORY_SHARE))
+const defaultRecordBytes = (): number => Math.min(RECORDS_BYTES_MAX, Math.floor(memoryLimit() * MEMORY_SHARE))
 
 export class ImmediateOpen {
   readonly #context: StoreContext
