@@ -124,8 +124,8 @@ const WAITING_MAX = 64
 
 /**
  * Writes the lines of one turn of the event loop together, and renders those of requests then. A write per line would
- * cost a small request more than reading its object; rendering its line between two requests would take five times as
- * long as among other lines, because neither code is in the processor's cache when its turn comes.
+ * cost a small request more than reading its object; rendering its line between two requests would take several times
+ * as long as among other lines.
  */
 export class LogLines<T extends object> {
   readonly #render: (record: T, now: number) => string
