@@ -12,13 +12,16 @@ export interface EpochGuard {
 
 export class EpochTracker implements EpochGuard {
   #next = 0
+  /** Without the one entered last: most have left before the next enters, and a set is much dearer than a field. */
   readonly #active = new Set<number>()
+  #last: number | undefined
   /** Waiters in epoch order; the first one resolves next. */
   readonly #waiting: { readonly epoch: number; readonly resolve: () => void }[] = []
 
   enter(): number {
     const pin = this.#next++
-    this.#active.add(pin)
+    if (this.#last !== undefined) this.#active.add(this.#last)
+    this.#last = pin
     return pin
   }
 
@@ -28,7 +31,8 @@ export class EpochTracker implements EpochGuard {
 
   /** Like `leave`; true the first time. */
   leaveOnce(pin: number): boolean {
-    if (!this.#active.delete(pin)) return false
+    if (pin === this.#last) this.#last = undefined
+    else if (!this.#active.delete(pin)) return false
     while (this.#waiting.length > 0 && this.hasPassed(this.#waiting[0]!.epoch)) this.#waiting.shift()!.resolve()
     return true
   }
@@ -44,7 +48,7 @@ export class EpochTracker implements EpochGuard {
    */
   hasPassed(epoch: number): boolean {
     for (const oldest of this.#active) return oldest >= epoch
-    return true
+    return this.#last === undefined || this.#last >= epoch
   }
 
   /** Resolves when everything active now has left. */
@@ -54,7 +58,7 @@ export class EpochTracker implements EpochGuard {
   }
 
   get count(): number {
-    return this.#active.size
+    return this.#active.size + Number(this.#last !== undefined)
   }
 }
 
