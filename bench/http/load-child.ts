@@ -34,6 +34,27 @@ function requestsOf({ file, lengths }: Load): Buffer[] {
   return lengths.map(length => bytes.subarray(at, (at += length)))
 }
 
+/** All connections read into this memory, which takes a third less processor time than memory for each read. */
+const arrived = Buffer.allocUnsafeSlow(64 * 1024)
+
+/** Takes a tenth of a second's worth, then looks away for that long. */
+class SlowReading {
+  readonly #bytesPerSecond: number
+  #taken = 0
+
+  constructor(bytesPerSecond: number) {
+    this.#bytesPerSecond = bytesPerSecond
+  }
+
+  read(socket: Socket, bytes: number): void {
+    this.#taken += bytes
+    if (this.#taken < this.#bytesPerSecond / 10) return
+    this.#taken = 0
+    socket.pause()
+    setTimeout(() => socket.resume(), 100)
+  }
+}
+
 class Lane {
   readonly #socket: Socket
   readonly #next: () => Buffer | undefined
@@ -45,9 +66,13 @@ class Lane {
     this.#next = next
     this.#responses = new ResponseReader(() => this.#answered())
     this.#responses.isBodiless = load.bodiless
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    this.#socket.on('data', chunk => this.#responses.take(chunk))
-    if (load.bytesPerSecond > 0) this.#slow(load.bytesPerSecond)
+    const slow = load.bytesPerSecond > 0 ? new SlowReading(load.bytesPerSecond) : undefined
+    const callback = (length: number): boolean => {
+      this.#responses.take(arrived.subarray(0, length))
+      slow?.read(this.#socket, length)
+      return true
+    }
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer: arrived, callback } })
     this.done = new Promise((resolve, reject) => {
       this.#socket.on('close', resolve)
       this.#socket.on('error', reject)
@@ -57,18 +82,6 @@ class Lane {
 
   get bytes(): number {
     return this.#responses.bytes
-  }
-
-  /** Takes a tenth of a second's worth, then looks away for that long. */
-  #slow(bytesPerSecond: number): void {
-    let taken = 0
-    this.#socket.on('data', chunk => {
-      taken += chunk.length
-      if (taken < bytesPerSecond / 10) return
-      taken = 0
-      this.#socket.pause()
-      setTimeout(() => this.#socket.resume(), 100)
-    })
   }
 
   end(): void {

@@ -2,10 +2,11 @@
 
 const LINE_END = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
+const NOTHING = Buffer.alloc(0)
 
 export class ResponseReader {
   readonly #ended: () => void
-  #head: Buffer = Buffer.alloc(0)
+  #head = NOTHING
   #bodyLeft = 0
   #isChunked = false
   bytes = 0
@@ -16,6 +17,7 @@ export class ResponseReader {
     this.#ended = ended
   }
 
+  /** The bytes may be overwritten afterwards. */
   take(chunk: Buffer): void {
     this.bytes += chunk.length
     let at = 0
@@ -29,12 +31,12 @@ export class ResponseReader {
         const mark = this.#isChunked ? LINE_END : HEAD_END
         const end = whole.indexOf(mark)
         if (end < 0) {
-          this.#head = whole
+          this.#head = Buffer.from(whole)
           return
         }
         at = chunk.length - (whole.length - end - mark.length)
         const text = whole.toString('latin1', 0, end)
-        this.#head = Buffer.alloc(0)
+        this.#head = NOTHING
         if (this.#isChunked) this.#beginChunk(text)
         else this.#bodyLeft = this.#lengthOf(text)
       }
