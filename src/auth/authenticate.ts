@@ -114,13 +114,14 @@ export function verifyClaim(claim: SignatureClaim, by: Authentication): MaybePro
 }
 
 /** A wrong signature may be one that `authenticate` accepts, or explains. */
-export function verifyHeaderClaim(
-  { parsed, canonicalHash }: HeaderClaim,
-  by: Authentication,
-): MaybePromise<Authenticated> {
+export function verifyHeaderClaim(claim: HeaderClaim, by: Authentication): MaybePromise<Authenticated> {
+  const { parsed, canonicalHash } = claim
   return callerBy(parsed, by, key => {
-    const expected = hmac(key, stringToSign(canonicalHash, parsed, by.scheme))
-    if (!sameSignature(expected, parsed.signature)) throw new Fault('SignatureDoesNotMatch')
+    if (claim.verifiedWith !== key) {
+      const expected = hmac(key, stringToSign(canonicalHash, parsed, by.scheme))
+      if (!sameSignature(expected, parsed.signature)) throw new Fault('SignatureDoesNotMatch')
+      claim.verifiedWith = key
+    }
     return declaredPayload(parsed.contentHash, by.scheme) as PayloadRule
   })
 }

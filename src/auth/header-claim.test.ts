@@ -113,9 +113,13 @@ inBoth('a claim is refused as the request is', async scheme => {
     ['SignatureDoesNotMatch', { findCredential: () => ({ ...credential, secretKey: 'another' }) }],
     ['AuthorizationHeaderMalformed', { region: 'eu-west-1' }],
   ]
+  const proven = claimOf(request)!
   for (const [code, change] of refusals) {
     const by = { ...server(scheme), ...change }
     assert.equal(await outcome(() => verifyHeaderClaim(claimOf(request)!, by)), code)
+    // One that was found to be of the current key, when the head arrived before.
+    assert.equal(typeof (await outcome(() => verifyHeaderClaim(proven, server(scheme)))), 'object')
+    assert.equal(await outcome(() => verifyHeaderClaim(proven, by)), code)
     assert.equal(await outcome(() => authenticate(request, by)), code)
     assert.equal(typeof (await outcome(() => verifyHeaderClaim(claimOf(request)!, server(scheme)))), 'object')
   }

@@ -16,6 +16,7 @@ import {
   SCHEMES,
   type Scheme,
   SIGNATURE_DIGITS,
+  type SigningKey,
   UNSIGNED_PAYLOAD,
 } from './signing.ts'
 
@@ -24,6 +25,8 @@ export interface HeaderClaim {
   readonly scheme: Scheme
   readonly parsed: ParsedSignature
   readonly canonicalHash: string
+  /** The key that the signature was found to be of. */
+  verifiedWith: SigningKey | undefined
 }
 
 /** All that follows from an Authorization header without its signature. */
@@ -87,7 +90,7 @@ export class HeaderClaims {
     const timestamp = basicTimestamp(this.#date.of(bytes, starts[dateAt]!, ends[dateAt]!))
     if (timestamp === undefined || (contentHash !== EMPTY_SHA256 && contentHash !== UNSIGNED_PAYLOAD)) return undefined
     const parsed = signatureInHeader({ ...authorization, signature }, { timestamp, contentHash, token: undefined })
-    return { scheme, parsed, canonicalHash: this.#hash(head, signing) }
+    return { scheme, parsed, canonicalHash: this.#hash(head, signing), verifiedWith: undefined }
   }
 
   #signingOf(text: string): Signing | typeof OTHER {

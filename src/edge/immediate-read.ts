@@ -22,7 +22,7 @@ import { knownNow, type MaybePromise } from '../lib/maybe-promise.ts'
 import { memoizeLast } from '../lib/memoize-last.ts'
 import type { Bucket } from '../model/bucket.ts'
 import type { Version } from '../model/version.ts'
-import type { AccountLookup } from '../operations/context.ts'
+import type { AccountLookup, ObjectName } from '../operations/context.ts'
 import { GetObject } from '../operations/object/GetObject.ts'
 import { HeadObject } from '../operations/object/HeadObject.ts'
 import { isPlain, type OpenedObject, plainBody, plainHeaders } from '../operations/object/plain-read.ts'
@@ -40,7 +40,7 @@ import { type Address, bucketOfHost, DecodedRequest, encodeResponse } from './wi
 export interface ImmediateReads {
   identities(): (AccountLookup & CredentialLookup) | undefined
   /** The current version, open; undefined if it is missing, encrypted or cannot be read at once. */
-  object(bucket: string, key: string): OpenedObject | undefined
+  object(target: ObjectName, resource: string): OpenedObject | undefined
 }
 
 interface ImmediateReadParts {
@@ -74,6 +74,9 @@ const SIGNED_QUERY = { svc: signedQuery('X-Svc-'), s3: signedQuery('X-Amz-') }
 interface PlainRequest {
   readonly dialect: Dialect
   readonly address: Address
+  readonly target: ObjectName
+  /** `/bucket/key`. */
+  readonly resource: string
   readonly wantsChecksum: boolean
   /** Of a presigned URL, or in a header that was recognized in its bytes. */
   readonly claim: SignatureClaim | HeaderClaim | undefined
@@ -104,6 +107,12 @@ const plainFields = memoizeLast((headers: RawRequest['headers']): PlainFields | 
     extended ??= spoken
   }
   return { host, authorization, extended, wantsChecksum }
+})
+
+/** Requests with equal heads share them. */
+const namesOf = ({ bucket, key }: Address): Pick<PlainRequest, 'target' | 'resource'> => ({
+  target: { bucket, key, versionId: undefined },
+  resource: `/${bucket}/${key}`,
 })
 
 const NO_TIMES: readonly number[] = []
@@ -162,7 +171,7 @@ export class ImmediateRead {
       if (accounts === undefined) return undefined
       const authenticated = this.#authenticate(request, plain, accounts)
       if (authenticated === undefined) return undefined
-      opened = this.#parts.reads.object(plain.address.bucket, plain.address.key)
+      opened = this.#parts.reads.object(plain.target, plain.resource)
       if (opened === undefined || !isPlain(opened)) return undefined
       const isHead = request.method === 'HEAD'
       if (!isHead && wholeBytesMax !== undefined && opened.handle.version.size > wholeBytesMax) return undefined
@@ -231,13 +240,14 @@ export class ImmediateRead {
     const plainQuery = authorization === undefined ? SIGNED_QUERY[dialect.name] : PLAIN_QUERY
     if (!plainQuery.test(query)) return undefined
     const claim = authorization === undefined ? presignedClaim(request, dialect.scheme) : undefined
-    return { dialect, address, wantsChecksum, claim }
+    return { dialect, address, ...namesOf(address), wantsChecksum, claim }
   }
 
   #plainSigned({ target, host, dialect, wantsChecksum, claim }: SignedHead): PlainRequest | undefined {
     const { path, query } = splitTarget(target)
     const address = this.#address(host, path)
-    return address === undefined || !PLAIN_QUERY.test(query) ? undefined : { dialect, address, wantsChecksum, claim }
+    if (address === undefined || !PLAIN_QUERY.test(query)) return undefined
+    return { dialect, address, ...namesOf(address), wantsChecksum, claim }
   }
 
   #address(host: string, path: string): Address | undefined {
@@ -301,7 +311,7 @@ export class ImmediateRead {
 
 function stateOf(
   { request, slot }: Exchange,
-  { dialect, address }: PlainRequest,
+  { dialect, address, target, resource }: PlainRequest,
   { caller, region, signatureVersion }: Authenticated,
   bucket: Bucket,
 ): RequestState {
@@ -310,14 +320,14 @@ function stateOf(
   const operation = request.method === 'HEAD' ? HeadObject : GetObject
   state.dialect = dialect
   state.address = address
-  state.resource = `/${address.bucket}/${address.key}`
+  state.resource = resource
   state.operation = operation
   state.operationName = operation.name
   state.caller = caller
   state.signatureVersion = signatureVersion
   state.region = region
   state.bucketRegion = region
-  state.target = { bucket: address.bucket, key: address.key, versionId: undefined }
+  state.target = target
   state.bucket = bucket
   return state
 }

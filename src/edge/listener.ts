@@ -8,6 +8,7 @@ import { breakOff } from '../http/break-off.ts'
 import { ClientConnection, type InFlightRequest } from '../http/connection.ts'
 import { type Certificate, Handshakes, listen, renew, stopListening, takenFromRuntime } from '../http/listen.ts'
 import { headerValue, isSpokenVersion } from '../http/raw-request.ts'
+import { withSharedBuffer } from '../http/shared-buffer-socket.ts'
 import { TIMEOUTS, Timeouts } from '../http/timeouts.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
@@ -162,9 +163,10 @@ export class Listener {
     for (const connection of this.#connections.values()) if (connection.isBusy) connection.expire()
   }
 
-  #connected(socket: Socket, takeOver: ReturnType<typeof takenFromRuntime> | undefined): void {
+  #connected(accepted: Socket, takeOver: ReturnType<typeof takenFromRuntime> | undefined): void {
     // Its handshake took longer than the server listened.
-    if (this.#isClosing) return void socket.destroy()
+    if (this.#isClosing) return void accepted.destroy()
+    const socket = takeOver === undefined || this.#isSecure ? accepted : withSharedBuffer(accepted)
     const connection = new ClientConnection(socket, this.#timeouts)
     this.#connections.set(socket, connection)
     // Every queued response listens for the close event; `ClientConnection` bounds their number.

@@ -16,25 +16,30 @@ const NAMES: readonly string[] = ['host', 'authorization', CHECKSUM_MODE, ...IGN
 const HOST_AT = NAMES.indexOf('host')
 const CHECKSUM_MODES_AT = Object.values(DIALECTS).map(dialect => NAMES.indexOf(wireName(dialect, CHECKSUM_MODE)))
 
+type SignedHeadParts = Pick<SignedHead, 'host' | 'wantsChecksum' | 'isShared' | 'claim'>
+
 /** A request whose headers become text only if they are asked for. */
 export class SignedHead implements RawRequest {
   readonly method: 'GET' | 'HEAD'
   readonly target: string
   readonly host: string
   readonly wantsChecksum: boolean
+  readonly isShared: boolean
   readonly dialect: Dialect
   readonly claim: HeaderClaim
   readonly #bytes: Buffer
   #headers: RawRequest['headers'] | undefined
 
-  constructor(head: HeadScanner, host: string, wantsChecksum: boolean, claim: HeaderClaim) {
+  constructor(head: HeadScanner, { host, wantsChecksum, isShared, claim }: SignedHeadParts) {
     this.method = head.isHead ? 'HEAD' : 'GET'
     this.target = head.bytes.toString('latin1', head.targetStart, head.targetEnd)
     this.host = host
     this.wantsChecksum = wantsChecksum
+    this.isShared = isShared
     this.dialect = DIALECTS[claim.scheme.name]
     this.claim = claim
-    this.#bytes = head.bytes
+    // The connection reads into the same memory again.
+    this.#bytes = Buffer.from(head.bytes)
   }
 
   get headers(): RawRequest['headers'] {
@@ -56,7 +61,7 @@ export class SignedHeads {
   readonly #checksumMode = new LastText()
 
   /** Undefined unless the bytes are the whole head of such a request. */
-  parse(bytes: Buffer): PlainSignedHead | undefined {
+  parse(bytes: Buffer, isShared = false): PlainSignedHead | undefined {
     const head = this.#scanner
     if (!head.scan(bytes)) return undefined
     const claim = this.#claims.claimOf(head)
@@ -68,6 +73,7 @@ export class SignedHeads {
       wantsChecksum = true
     }
     const host = this.#host.of(bytes, head.starts[HOST_AT]!, head.ends[HOST_AT]!)
-    return { request: new SignedHead(head, host, wantsChecksum, claim), isLast: head.isLast }
+    const request = new SignedHead(head, { host, wantsChecksum, isShared, claim })
+    return { request, isLast: head.isLast }
   }
 }

@@ -7,6 +7,7 @@ import { Admission } from '../http/admission.ts'
 import { ClientConnection } from '../http/connection.ts'
 import { TIMEOUTS, Timeouts } from '../http/timeouts.ts'
 import { ManualClock } from '../lib/clock.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { systemRandom } from '../lib/random.ts'
 import { RequestIds } from './request-ids.ts'
 import { RequestState } from './request-state.ts'
@@ -40,17 +41,28 @@ const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 const BODY = Buffer.alloc(2 ** 20, 'b')
 
-function begin(): { client: SlowClient; clock: ManualClock; timeouts: Timeouts; handedOver: Buffer[] } {
+const HEAD = 'GET /bucket/key HTTP/1.1\r\nHost: h\r\n\r\n'
+
+interface Begun {
+  readonly client: SlowClient
+  readonly clock: ManualClock
+  readonly timeouts: Timeouts
+  readonly handedOver: Buffer[]
+}
+
+function answered(): RequestState {
+  const state = new RequestState()
+  state.response = { status: 200, headers: [['content-length', String(BODY.length)]], body: BODY, close: false }
+  return state
+}
+
+function begin(readImmediately: () => MaybePromise<RequestState | undefined> = answered): Begun {
   const clock = new ManualClock(0)
   const timeouts = new Timeouts(clock)
   const client = new SlowClient()
   const handedOver: Buffer[] = []
   const reads = new SocketReads({
-    readImmediately() {
-      const state = new RequestState()
-      state.response = { status: 200, headers: [['content-length', String(BODY.length)]], body: BODY, close: false }
-      return state
-    },
+    readImmediately,
     recorder: { begun() {}, decided() {}, ended() {}, left() {} },
     admission: new Admission(),
     timeouts,
@@ -61,7 +73,7 @@ function begin(): { client: SlowClient; clock: ManualClock; timeouts: Timeouts; 
   })
   const connection = new ClientConnection(client as unknown as Socket, timeouts)
   reads.serve(connection, bytes => handedOver.push(bytes))
-  client.push('GET /bucket/key HTTP/1.1\r\nHost: h\r\n\r\n')
+  client.push(HEAD)
   return { client, clock, timeouts, handedOver }
 }
 
@@ -94,3 +106,15 @@ test('a client that takes nothing is cut off', async () => {
   timeouts.check()
   assert.equal(client.destroyed, true)
 })
+
+for (const [title, reading] of [
+  ['at once', () => undefined],
+  ['after a read of the disk', () => Promise.resolve(undefined)],
+] as const) {
+  test(`a request that is handed over ${title} has bytes of its own`, async () => {
+    const { client, handedOver } = begin(reading)
+    client.once('data', (bytes: Buffer) => bytes.fill('x'))
+    for (let turns = 0; turns < 3; turns++) await turn()
+    assert.deepEqual(handedOver.map(String), [HEAD])
+  })
+}

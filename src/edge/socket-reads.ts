@@ -8,7 +8,9 @@ import type { Admission } from '../http/admission.ts'
 import type { ClientConnection, InFlightRequest } from '../http/connection.ts'
 import { flushed } from '../http/flushed.ts'
 import { type PlainHead, parsePlainHead } from '../http/plain-head.ts'
+import { RepeatedHeads } from '../http/repeated-heads.ts'
 import { headerLines, responseHead } from '../http/response-head.ts'
+import { onBytes } from '../http/shared-buffer-socket.ts'
 import type { Timeouts } from '../http/timeouts.ts'
 import { WriteStride } from '../http/write-stride.ts'
 import { returnChunk } from '../lib/buffer-pool.ts'
@@ -56,6 +58,9 @@ const ignore = (): void => {}
 export class SocketReads {
   readonly #parts: SocketReadsParts
   readonly #signedHeads = new SignedHeads()
+  readonly #heads = new RepeatedHeads(
+    (bytes, isShared) => this.#signedHeads.parse(bytes, isShared) ?? parsePlainHead(bytes, isShared),
+  )
   /** Responses whose bytes are not read yet, or not taken by the kernel. */
   #pending = 0
 
@@ -67,25 +72,24 @@ export class SocketReads {
   serve(connection: ClientConnection, handOver: (bytes: Buffer) => void): void {
     const { socket } = connection
     const leave = (bytes: Buffer): void => {
-      socket.off('data', onData)
+      endReading()
       socket.off('end', onEnd)
       handOver(bytes)
     }
-    const onData = (bytes: Buffer): void => {
-      if (!this.#isTaken(connection, bytes, leave)) leave(bytes)
-    }
+    const endReading = onBytes(socket, bytes => {
+      if (!this.#isTaken(connection, bytes, leave)) leave(Buffer.from(bytes))
+    })
     // The client sends no further request.
     const onEnd = (): void => {
       if (!connection.isBusy) socket.end()
       else connection.endWhenQuiet()
     }
     socket.on('error', ignore)
-    socket.on('data', onData)
     socket.on('end', onEnd)
   }
 
   #isTaken(connection: ClientConnection, bytes: Buffer, handOver: (bytes: Buffer) => void): boolean {
-    const head = connection.isBusy ? undefined : (this.#signedHeads.parse(bytes) ?? parsePlainHead(bytes))
+    const head = connection.isBusy ? undefined : this.#heads.get(bytes)
     if (head === undefined) return false
     const exchange = this.#exchangeOf(connection, head)
     const bodyBytesMax = this.#pending < PENDING_MAX ? BODY_BYTES_MAX : SHORT_BODY_BYTES_MAX
@@ -98,7 +102,7 @@ export class SocketReads {
     const serve = (): MaybePromise<void> => {
       const serving =
         reading instanceof Promise
-          ? this.#answerLater(exchange, reading, () => handOver(bytes))
+          ? this.#answerLater(exchange, reading, handOver.bind(undefined, Buffer.from(bytes)))
           : this.#answer(exchange, reading)
       return serving instanceof Promise ? this.#counted(serving) : undefined
     }

@@ -18,25 +18,12 @@ test('a plain head', () => {
         ['X-A', 'b c'],
         ['x-a', ''],
       ],
+      isShared: false,
     },
     isLast: false,
   })
   assert.equal(parse('HEAD / HTTP/1.1\r\nConnection: Close\r\n\r\n')?.isLast, true)
   assert.equal(parse('HEAD / HTTP/1.1\r\nconnection: keep-alive\r\n\r\n')?.isLast, false)
-})
-
-test('equal heads of a presigned URL share their request from the second on, others do not', () => {
-  const presigned = 'GET /b/k?X-Amz-Signature=ab HTTP/1.1\r\nHost: h\r\n\r\n'
-  const { isShared, ...first } = parse(presigned)!.request
-  assert.equal(isShared, undefined)
-  assert.equal(parse(presigned)?.request, parse(presigned)?.request)
-  assert.deepEqual(parse(presigned)?.request, { ...first, isShared: true })
-  assert.notEqual(parse(presigned)?.request, parse(presigned.replace('Host: h', 'Host: i'))?.request)
-  assert.notEqual(parse(presigned)?.request, parse(presigned.replace('GET', 'HEAD'))?.request)
-  const signed = 'GET /b/k HTTP/1.1\r\nAuthorization: AWS4-HMAC-SHA256 Signature=ab\r\n\r\n'
-  assert.notEqual(parse(signed)?.request, parse(signed)?.request)
-  const unreadable = presigned.replace('HTTP/1.1', 'HTTP/1.0')
-  assert.deepEqual([parse(unreadable), parse(unreadable)], [undefined, undefined])
 })
 
 const REFUSED: [title: string, text: string][] = [

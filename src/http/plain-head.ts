@@ -3,12 +3,10 @@
  * what it is sure of; whatever else arrives is for the runtime's parser.
  */
 import { memoizeLast } from '../lib/memoize-last.ts'
-import { ParseCache } from '../lib/parse-cache.ts'
-import { RecentMarks } from '../lib/recent-marks.ts'
 import { type RawRequest, trimmed } from './raw-request.ts'
 
 /** Half of what the runtime's parser takes. */
-const HEAD_BYTES_MAX = 8 * 1024
+export const HEAD_BYTES_MAX = 8 * 1024
 
 const VERSION = ' HTTP/1.1\r\n'
 const TARGET = /^\/[!-~]*$/
@@ -48,39 +46,19 @@ function parseFields(text: string): Fields | undefined {
 /** A client repeats all fields but the signature, and with a presigned URL all of them. */
 const fieldsOf = memoizeLast(parseFields)
 
-/** Undefined for anything but the whole head of a GET or HEAD. Equal heads of presigned URLs share their request. */
-export function parsePlainHead(bytes: Buffer): PlainHead | undefined {
-  if (bytes.length > HEAD_BYTES_MAX) return undefined
-  const text = bytes.toString('latin1')
-  const at = text.indexOf(SIGNATURE_PARAMETER)
-  if (at < 0 || recentSignatures.isNew(markAt(text, at + SIGNATURE_PARAMETER.length))) return parseHead(text)
-  const head = presignedHeads.get(text)
-  return head === NOT_PLAIN ? undefined : head
+/** Undefined for anything but the whole head of a GET or HEAD. */
+export function parsePlainHead(bytes: Buffer, isShared = false): PlainHead | undefined {
+  return bytes.length > HEAD_BYTES_MAX ? undefined : parseHead(bytes.toString('latin1'), isShared)
 }
 
 /** Of a head that a `HeadScanner` has accepted: it knows less than the parser. */
 export function headersOf(bytes: Buffer): RawRequest['headers'] {
-  const head = parseHead(bytes.toString('latin1'))
+  const head = parseHead(bytes.toString('latin1'), false)
   if (head === undefined) throw new Error('a scanned head cannot be parsed')
   return head.request.headers
 }
 
-/** Clients use a presigned URL again, with the same headers; a signature in a header is for one request. */
-const SIGNATURE_PARAMETER = '-Signature='
-const NOT_PLAIN = Symbol('not plain')
-/** With what is derived from them, heads take some twenty times this many bytes. */
-const HEADS_CHARACTERS_MAX = 2 ** 19
-const presignedHeads = new ParseCache((text): PlainHead | typeof NOT_PLAIN => {
-  const head = parseHead(text)
-  return head === undefined ? NOT_PLAIN : { ...head, request: { ...head.request, isShared: true } }
-}, HEADS_CHARACTERS_MAX)
-
-/** A URL that is used for the first time is not kept: many are used once. */
-const recentSignatures = new RecentMarks(4096)
-
-const markAt = (text: string, at: number): number => Number.parseInt(text.slice(at, at + 8), 16) >>> 0
-
-function parseHead(text: string): PlainHead | undefined {
+function parseHead(text: string, isShared: boolean): PlainHead | undefined {
   const method = text.startsWith('GET /') ? 'GET' : text.startsWith('HEAD /') ? 'HEAD' : undefined
   if (method === undefined) return undefined
   const start = method.length + 1
@@ -88,5 +66,5 @@ function parseHead(text: string): PlainHead | undefined {
   if (!text.startsWith(VERSION, end)) return undefined
   const target = text.slice(start, end)
   const fields = TARGET.test(target) ? fieldsOf(text.slice(end + VERSION.length)) : undefined
-  return fields && { request: { method, target, headers: fields.pairs }, isLast: fields.isLast }
+  return fields && { request: { method, target, headers: fields.pairs, isShared }, isLast: fields.isLast }
 }

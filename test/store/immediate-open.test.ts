@@ -12,6 +12,8 @@ import { collect, ENGINES, type Fresh, freshStore, makeBucket, OWNER, payload, p
 const opening = ({ store }: Pick<Fresh, 'store'>): ImmediateOpen =>
   new ImmediateOpen(store.context, new IdentityCache(store.context, undefined))
 
+const at = (key: string, bucket = 'bucket') => ({ bucket, key })
+
 /** Replaces the engine's single reads. */
 function replaceGet({ meta }: Fresh, get: (key: Buffer, real: Meta['get']) => ReturnType<Meta['get']>): () => void {
   const seam = meta as { get: Meta['get'] }
@@ -46,15 +48,15 @@ for (const { name, run } of ENGINES) {
       const open = opening({ store })
       const { readers } = store.context
       for (let round = 0; round < 2; round++) {
-        const { bucket, handle } = open.object('bucket', 'key')!
+        const { bucket, handle } = open.object(at('key'))!
         assert.deepEqual([bucket.name, handle.version.size, readers.count], ['bucket', bytes.length, 1])
         assert.deepEqual(await collect(handle.read()), bytes)
         assert.equal(readers.count, 0)
       }
-      const { handle } = open.object('bucket', 'key')!
+      const { handle } = open.object(at('key'))!
       await put(store, 'bucket', 'key', 'new')
       assert.deepEqual(await collect(handle.read()), bytes)
-      const again = open.object('bucket', 'key')!.handle
+      const again = open.object(at('key'))!.handle
       assert.equal(again.inline(0, 3)?.toString(), 'new')
       assert.equal(readers.count, 0)
     }))
@@ -79,7 +81,7 @@ test('what is missing, misnamed, encrypted or hidden is not opened, and nothing 
     ['versioned', 'key'],
     ['bucket', 'sealed'],
   ] as const) {
-    assert.equal(open.object(bucket, key), undefined, `${bucket} ${key}`)
+    assert.equal(open.object(at(key, bucket)), undefined, `${bucket} ${key}`)
     assert.equal(store.context.readers.count, 0, `${bucket} ${key}`)
   }
 })
@@ -95,7 +97,7 @@ test('bucket and version are read together, and one without the other is not ope
     asked.push([first.key, second.key])
     return real(first, second)
   })
-  open.object('bucket', 'key')!.handle.close()
+  open.object(at('key'))!.handle.close()
   assert.deepEqual(asked, [[recordKey.bucket('bucket'), recordKey.current('bucket', 'key')]])
   restore()
   for (const missing of [0, 1]) {
@@ -103,7 +105,7 @@ test('bucket and version are read together, and one without the other is not ope
       const [bucket, version] = real(first, second)
       return missing === 0 ? [undefined, version] : [bucket, undefined]
     })
-    assert.equal(open.object('bucket', 'key'), undefined)
+    assert.equal(open.object(at('key')), undefined)
     assert.equal(store.context.readers.count, 0)
     restore()
   }
@@ -115,7 +117,7 @@ for (const { name, run } of ENGINES) {
       await makeBucket(store, 'bucket')
       const open = opening({ store })
       const opened = (key = 'key'): string => {
-        const { handle, isKept } = open.object('bucket', key)!
+        const { handle, isKept } = open.object(at(key))!
         const text = handle.inline(0, handle.version.size)?.toString()
         handle.close()
         return `${text}${isKept ? ', kept' : ''}`
@@ -130,7 +132,7 @@ for (const { name, run } of ENGINES) {
       await put(store, 'bucket', 'other', 'three')
       assert.deepEqual([opened('other'), opened('other'), opened('other')].at(-1), 'three, kept')
       await store.objects.remove({ bucket: 'bucket', key: 'key', owner: OWNER })
-      assert.equal(open.object('bucket', 'key'), undefined)
+      assert.equal(open.object(at('key')), undefined)
       await put(store, 'bucket', 'key', 'four')
       assert.deepEqual([opened(), opened()], ['four', 'four, kept'])
       assert.equal(store.context.readers.count, 0)
@@ -144,7 +146,7 @@ test('a kept record has memory of its own, and what it takes is bounded', async 
   await put(store, 'bucket', 'key', 'bytes')
   const open = opening(fresh)
   const isKept = (key: string): boolean => {
-    const { handle, isKept } = open.object('bucket', key)!
+    const { handle, isKept } = open.object(at(key))!
     handle.close()
     return isKept
   }
@@ -158,7 +160,7 @@ test('a kept record has memory of its own, and what it takes is bounded', async 
   })
   for (let read = 0; read < 2; read++) isKept('key')
   for (const value of shared) value.fill(0)
-  const { handle } = open.object('bucket', 'key')!
+  const { handle } = open.object(at('key'))!
   assert.equal(handle.inline(0, 5)?.toString(), 'bytes')
   restore()
   const metadata = (pairs: number) => Array.from({ length: pairs }, (_, n): [string, string] => [`${n}`, 'value'])
@@ -185,7 +187,7 @@ test('a read that fails, or takes its time and fails, holds nothing and disturbs
   let restore = replaceGetBoth(fresh, () => {
     throw failure
   })
-  assert.throws(() => open.object('bucket', 'key'), failure)
+  assert.throws(() => open.object(at('key')), failure)
   assert.equal(store.context.readers.count, 0)
   restore()
   restore = replaceGet(fresh, () => Promise.reject(failure))
@@ -203,7 +205,7 @@ test('a damaged record is reported, and nothing stays pinned', async () => {
   const open = opening(fresh)
   for (const key of [recordKey.current('bucket', 'key'), recordKey.bucket('bucket')]) {
     await meta.commit({ checks: [], writes: [{ key, value: Buffer.from('no record') }] })
-    for (let round = 0; round < 2; round++) assert.throws(() => open.object('bucket', 'key'))
+    for (let round = 0; round < 2; round++) assert.throws(() => open.object(at('key')))
     assert.equal(store.context.readers.count, 0)
   }
 })
@@ -216,10 +218,10 @@ test('a record that was lost, or may be, is not opened', async () => {
   const { losses, readers } = store.context
   for (const key of [recordKey.bucket('bucket'), recordKey.current('bucket', 'key')]) {
     losses.replace({ keys: [key], more: [] })
-    assert.throws(() => open.object('bucket', 'key'), MetadataDamaged)
+    assert.throws(() => open.object(at('key')), MetadataDamaged)
     losses.replace({ keys: [], more: [key[0]!] })
-    open.object('bucket', 'key')!.handle.close()
+    open.object(at('key'))!.handle.close()
   }
-  assert.throws(() => open.object('bucket', 'missing'), MetadataDamaged)
+  assert.throws(() => open.object(at('missing')), MetadataDamaged)
   assert.equal(readers.count, 0)
 })

@@ -14,6 +14,11 @@ import type { IdentityCache, IdentitySnapshot } from '../identity/identity-cache
 import type { StoreContext } from '../store-context.ts'
 import { ObjectHandle } from './objects.ts'
 
+interface CurrentVersion {
+  readonly bucket: string
+  readonly key: string
+}
+
 interface OpenedObject {
   readonly bucket: Bucket
   /** Its bytes stay until it is closed. */
@@ -51,25 +56,24 @@ export class ImmediateOpen {
   }
 
   /** Undefined for an object that is missing or encrypted. */
-  object(bucket: string, key: string): OpenedObject | undefined {
+  object(target: CurrentVersion, resource = `/${target.bucket}/${target.key}`): OpenedObject | undefined {
     const { readerGuard } = this.#context
     // Pinned before the first read, so that the bytes cannot be freed in between.
     const pin = readerGuard.enter()
     let opened: OpenedObject | undefined
     try {
-      opened = this.#read(bucket, key, pin)
+      opened = this.#read(target, resource, pin)
       return opened
     } finally {
       if (opened === undefined) readerGuard.leave(pin)
     }
   }
 
-  #read(name: string, key: string, pin: number): OpenedObject | undefined {
+  #read({ bucket: name, key }: CurrentVersion, resource: string, pin: number): OpenedObject | undefined {
+    // A name of a bucket has no slash, so it is none of a version.
     if (!isBucketName(name)) return undefined
-    // No name of a bucket has a slash.
-    const path = `${name}/${key}`
     const keptBucket = this.#records.get(name)
-    const keptVersion = this.#records.get(path)
+    const keptVersion = this.#records.get(resource)
     if (keptVersion === undefined && !isKey(key)) return undefined
     const ofBucket = keptBucket ?? { key: recordKey.bucket(name), known: undefined }
     const ofVersion = keptVersion ?? { key: recordKey.current(name, key), known: undefined }
@@ -80,7 +84,7 @@ export class ImmediateOpen {
     const version = decodeVersion(current)
     if (version.encryption !== undefined) return undefined
     const isKept = current === ofVersion.known
-    if (!isKept) this.#offer(path, current, version.content.kind === 'inline' ? version.content.bytes.length : 0)
+    if (!isKept) this.#offer(resource, current, version.content.kind === 'inline' ? version.content.bytes.length : 0)
     return { bucket: decodeBucket(bucket), handle: new ObjectHandle(this.#context, version, undefined, pin), isKept }
   }
 
