@@ -21,8 +21,10 @@ const DEAD_SHARE_MIN = 0.5
 const VOLUMES_PER_COMMIT = 100
 /** Fewer small volumes are not merged: each merge must leave far fewer than it found. */
 const MERGED_VOLUMES_MIN = 16
-/** Blobs that are moved at once where moves share a volume. */
+/** Blobs that are moved at once. */
 const GROUP_BLOBS_MAX = 1000
+/** In total, where blobs are appended. Small ones share a batch, its padding and its sync. */
+const GROUP_BYTES = 2 ** 20
 
 interface LiveBlob {
   readonly entry: Entry
@@ -170,7 +172,7 @@ export class Compactor implements MaintenanceStep {
   /** Moves all live blobs out of these volumes; returns the volumes that could not be emptied. */
   async #moveOut(volumes: ReadonlySet<string>): Promise<Set<string>> {
     const failed = new Set<string>()
-    const groupBytes = this.#context.blobs.merging?.groupBytes ?? 0
+    const groupBytes = this.#context.blobs.merging?.groupBytes ?? GROUP_BYTES
     let group: LiveBlob[] = []
     let bytes = 0
     for await (const entry of recordsOf(this.#context, 'b', throwDamage)) {

@@ -107,3 +107,13 @@ test('a round that takes long is not due again soon', async () => {
   clock.move(1)
   assert.equal(schedule.isDue(), true)
 })
+
+test('whole rounds over very many blobs are further apart', async () => {
+  const { clock, compactor, schedule, after } = scheduled()
+  compactor.surveyMs = 10_000
+  await after(0)
+  clock.move(200_000 - 1)
+  assert.equal(schedule.isDue(), false)
+  clock.move(1)
+  assert.equal(schedule.isDue(), true)
+})

@@ -1,7 +1,8 @@
 /**
- * Decides when to compact. Every minute live blobs are moved out of mostly dead volumes. Between two such rounds,
- * volumes that are wholly dead are removed as soon as a volume's worth of blobs was freed: a store whose objects are
- * overwritten without a pause would otherwise fill its disk, and the page cache, with a minute's worth of dead bytes.
+ * Decides when to compact. Every minute, or less often in a store of many blobs, live ones are moved out of mostly dead
+ * volumes. Between two such rounds, volumes that are wholly dead are removed as soon as a volume's worth of blobs was
+ * freed: a store whose objects are overwritten without a pause would otherwise fill its disk, and the page cache, with
+ * a minute's worth of dead bytes.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Compactor } from './compact.ts'
@@ -11,7 +12,7 @@ import type { Reclaimer } from './reclaim.ts'
 export const COMPACT_MS = 60_000
 /** About as much as a volume holds. */
 const FREED_BYTES_MIN = 256 * 2 ** 20
-/** A round reads the record of every blob. Until the next minute that takes at most a twentieth of the time. */
+/** A round reads the record of every blob, of which there may be millions: at most a twentieth of the time. */
 const REST_PER_SURVEY = 20
 
 export class CompactionSchedule implements MaintenanceStep {
@@ -35,14 +36,18 @@ export class CompactionSchedule implements MaintenanceStep {
 
   isDue(): boolean {
     const now = this.#clock.elapsed()
-    if (now - this.#compactedAt >= COMPACT_MS) return true
+    if (this.#isWholeDue(now)) return true
     if (this.#reclaimer.packedBytesFreed - this.#freedBefore < FREED_BYTES_MIN) return false
     return now - this.#endedAt >= REST_PER_SURVEY * this.#compactor.surveyMs
   }
 
+  #isWholeDue(now: number): boolean {
+    return now - this.#compactedAt >= Math.max(COMPACT_MS, REST_PER_SURVEY * this.#compactor.surveyMs)
+  }
+
   async step(): Promise<'busy' | 'idle'> {
     this.#freedBefore = this.#reclaimer.packedBytesFreed
-    const isWhole = this.#clock.elapsed() - this.#compactedAt >= COMPACT_MS
+    const isWhole = this.#isWholeDue(this.#clock.elapsed())
     let state: 'busy' | 'idle' = 'idle'
     try {
       if (isWhole) state = await this.#compactor.step()
