@@ -21,16 +21,21 @@ export interface Asked {
   readonly payload?: 'signed' | 'unsigned' | 'chunks'
   /** Signed in the query instead of a header; for requests without a body. */
   readonly isPresigned?: boolean
+  /** Signed so many seconds earlier, up to the quarter of an hour for which a signature in a header is valid. */
+  readonly secondsAgo?: number
 }
 
 /** The signature of one moment, for many texts. */
 class Signer {
-  readonly stamp = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')
-  readonly scope = [this.stamp.slice(0, 8), REGION, 's3', 'aws4_request'].join('/')
+  readonly stamp: string
+  readonly scope: string
   readonly credential: string
   readonly #key: Buffer | string
 
-  constructor({ accessKey, secretKey }: typeof KEYS) {
+  constructor({ accessKey, secretKey }: typeof KEYS, secondsAgo = 0) {
+    const at = new Date(Date.now() - secondsAgo * 1_000)
+    this.stamp = at.toISOString().replace(/[-:]|\.\d{3}/g, '')
+    this.scope = [this.stamp.slice(0, 8), REGION, 's3', 'aws4_request'].join('/')
     this.credential = `${accessKey}/${this.scope}`
     this.#key = this.scope.split('/').reduce<Buffer | string>((key, word) => mac(key, word), `AWS4${secretKey}`)
   }
@@ -77,7 +82,7 @@ export function signedRequest(host: string, asked: Asked, keys = KEYS): Buffer {
     return Buffer.from(`${asked.method} ${presignedPath(host, asked, keys)} HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
   }
   const { method, path, query = '', body = Buffer.alloc(0), payload = 'signed' } = asked
-  const signer = new Signer(keys)
+  const signer = new Signer(keys, asked.secondsAgo)
   const hash = HASHES[payload](body)
   const headers = [
     ...(method === 'POST' ? [`content-md5:${createHash('md5').update(body).digest('base64')}`] : []),

@@ -21,7 +21,7 @@ export interface Figure {
   readonly processor: number
 }
 
-const READS_OF_FILES = ['get-4k', 'head', 'head-presigned', 'get-64k', 'get-1m', 'get-64m']
+const READS_OF_FILES = ['get-4k', 'head', 'head-anew', 'head-presigned', 'get-64k', 'get-1m', 'get-64m']
 
 const hostOf = ({ port }: Peer): string => `127.0.0.1:${port}`
 

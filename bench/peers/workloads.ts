@@ -37,15 +37,21 @@ const reading = (name: string, bytes: number, connections: number, count: number
   keys: keysOf(String(bytes), count),
 })
 
-function heading(name: string, isPresigned: boolean): Prewritten {
-  const asked = keysOf(String(4 * KIB), 512).map(
-    (key): Asked => ({
-      method: 'HEAD',
-      path: `/bench/${key}`,
-      isPresigned,
-    }),
-  )
+const HEADED = keysOf(String(4 * KIB), 512)
+
+const heading = (name: string, asked: readonly Asked[]): Prewritten => {
   return { kind: 'prewritten', name, bytes: 0, connections: 64, asked }
+}
+
+const headOf = (key: string, isPresigned: boolean): Asked => ({ method: 'HEAD', path: `/bench/${key}`, isPresigned })
+
+/** Seconds in which a client may have signed. */
+const SECONDS = Array.from({ length: 40 }, (_, second) => second)
+
+/** As of clients that sign each request when they send it: more than a server would remember. */
+function signedAnew(): Prewritten {
+  const at = (secondsAgo: number): Asked[] => HEADED.map(key => ({ ...headOf(key, false), secondsAgo }))
+  return heading('head-anew', SECONDS.flatMap(at))
 }
 
 function writing(name: string, bytes: number, connections: number, count: number): Prewritten {
@@ -82,8 +88,15 @@ export const PAGE_KEYS = keysOf('page', 2_000)
 
 export const peerWorkloads = (isQuick: boolean): readonly PeerWorkload[] => [
   reading('get-4k', 4 * KIB, 64, 512),
-  heading('head', false),
-  heading('head-presigned', true),
+  heading(
+    'head',
+    HEADED.map(key => headOf(key, false)),
+  ),
+  signedAnew(),
+  heading(
+    'head-presigned',
+    HEADED.map(key => headOf(key, true)),
+  ),
   reading('get-64k', 64 * KIB, 64, 256),
   reading('get-1m', MIB, 16, 64),
   reading('get-64m', 64 * MIB, 4, 2),
