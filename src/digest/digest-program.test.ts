@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import crypto, { createHash } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
+import type timers from 'node:timers'
 import type { MessagePort } from 'node:worker_threads'
 import { type DigestAlgorithm, type DigestReply, digestProgram } from './digest-program.ts'
 import { md5Lanes } from './md5-lanes.ts'
@@ -21,8 +22,17 @@ function program(runtime = wasm) {
     return lanes && { ...lanes, update: pieces => groups.push(pieces.length) && lanes.update(pieces) }
   }
   Object.assign(port, { postMessage: (reply: DigestReply) => replies.push(reply) })
-  const threads = { parentPort: port as unknown as MessagePort, workerData: md5Module(17) }
-  digestProgram({ threads, crypto, wasm: runtime, md5Lanes: counted })
+  let waiting: (() => void) | undefined
+  const clock = {
+    setTimeout: (expire: () => void) => {
+      waiting = expire
+    },
+    clearTimeout: () => {
+      waiting = undefined
+    },
+  } as unknown as Pick<typeof timers, 'setTimeout' | 'clearTimeout'>
+  const threads = { parentPort: port as unknown as MessagePort, workerData: md5Module() }
+  digestProgram({ threads, crypto, timers: clock, wasm: runtime, md5Lanes: counted })
   const send = (id: number, byte: number, isLast: boolean, algorithm: DigestAlgorithm = 'md5'): void => {
     const bytes = isLast ? 100 : 128
     const { buffer } = new Uint8Array(128).fill(byte)
@@ -33,46 +43,59 @@ function program(runtime = wasm) {
     Object.fromEntries(
       replies.flatMap(({ ended }) => (ended ? [[ended.id, Buffer.from(ended.digest).toString('hex')]] : [])),
     )
-  return { send, drop, digests, replies, groups }
+  /** Lets the time pass for which MD5s wait for others. */
+  const expire = (): void => waiting!()
+  return { send, drop, digests, replies, groups, expire }
 }
 
 /** A whole piece of one byte and a last piece of another. */
 const expected = (first: number, last: number, algorithm: DigestAlgorithm = 'md5'): string =>
   createHash(algorithm).update(Buffer.alloc(128, first)).update(Buffer.alloc(100, last)).digest('hex')
 
-test('MD5s whose bytes have arrived are computed four at a time, each of its own bytes', async () => {
+test('MD5s whose bytes have arrived are computed eight at a time, each of its own bytes', async () => {
   const { send, digests, groups } = program()
-  const ids = [1, 2, 3, 4, 5, 6]
+  const ids = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
   for (const id of ids) send(id, id, false)
   for (const id of ids) send(id, 10 * id, true)
   for (let turns = 0; turns < 4; turns++) await turn()
-  assert.deepEqual(groups, [4, 4, 4])
+  assert.deepEqual(groups, [8, 8, 4])
   assert.deepEqual(digests(), Object.fromEntries(ids.map(id => [id, expected(id, 10 * id)])))
 })
 
-test('an MD5 with one buffer waits for the others, and not for longer than its next buffer', async () => {
-  const { send, groups, replies } = program()
+test('an MD5 waits for one without bytes, also with its last ones, but only for some time', async () => {
+  const { send, groups, digests, expire } = program()
   send(1, 1, false)
   send(2, 2, false)
   await turn()
   assert.deepEqual(groups, [2])
-  send(1, 3, false)
-  await turn()
-  assert.deepEqual(groups, [2])
-  send(1, 4, false)
-  await turn()
-  assert.deepEqual(groups, [2, 1])
-  assert.equal(replies.length, 3)
-})
-
-test('the last buffer of an MD5 waits for nothing', async () => {
-  const { send, digests } = program()
-  send(1, 1, false)
-  send(2, 2, false)
-  await turn()
   send(1, 9, true)
   await turn()
+  assert.deepEqual(groups, [2])
+  expire()
+  assert.deepEqual(groups, [2, 1])
   assert.deepEqual(digests(), { 1: expected(1, 9) })
+})
+
+test('MD5s that wait leave buffers to be filled', async () => {
+  const { send, groups, replies } = program()
+  for (const id of [1, 2, 3]) send(id, id, false)
+  await turn()
+  for (let count = 0; count < 11; count++) send(1 + (count % 2), 1, false)
+  await turn()
+  assert.deepEqual(groups, [3])
+  send(1, 1, false)
+  await turn()
+  assert.deepEqual(groups, [3, 2])
+  assert.equal(replies.length, 5)
+})
+
+test('an MD5 that no other one is beside waits for nothing', async () => {
+  const { send, groups } = program()
+  for (const isLast of [false, false, true]) {
+    send(1, 1, isLast)
+    await turn()
+  }
+  assert.deepEqual(groups, [1, 1, 1])
 })
 
 test('a dropped MD5 returns its buffers and keeps none waiting', async () => {

@@ -1,6 +1,7 @@
 /** The program of a digest thread. It is sent there as text, so it may use nothing but its parameters. */
 import type crypto from 'node:crypto'
 import type { Hash } from 'node:crypto'
+import type timers from 'node:timers'
 import type threads from 'node:worker_threads'
 import type { Md5, md5Lanes } from './md5-lanes.ts'
 import type { WasmRuntime } from './wasm-assembler.ts'
@@ -30,17 +31,24 @@ type Md5Queues = Map<number, { readonly md5: Md5; readonly queue: DigestBytes[] 
 interface Modules {
   readonly threads: Pick<typeof threads, 'parentPort' | 'workerData'>
   readonly crypto: Pick<typeof crypto, 'createHash'>
+  readonly timers: Pick<typeof timers, 'setTimeout' | 'clearTimeout'>
   readonly wasm: WasmRuntime | undefined
   readonly md5Lanes: typeof md5Lanes
 }
 
 /** `workerData` is the module for `md5Lanes`. */
-export function digestProgram({ threads, crypto, wasm, md5Lanes }: Modules): void {
+export function digestProgram({ threads, crypto, timers, wasm, md5Lanes }: Modules): void {
   const port = threads.parentPort!
   const lanes = md5Lanes(wasm, threads.workerData as Uint8Array)
   const hashes = new Map<number, Hash>()
   const md5s: Md5Queues = new Map()
+  const MD5_LANES = 8
+  /** There are more buffers than this, so that there are always some to be filled. */
+  const QUEUED_MAX = 12
+  /** For this long, MD5s wait for one whose client is slow. */
+  const WAIT_MS = 2
   let isScheduled = false
+  let waiting: NodeJS.Timeout | undefined
   const program = {
     receive(command: DigestCommand): void {
       if ('drop' in command) program.drop(command.drop)
@@ -65,24 +73,25 @@ export function digestProgram({ threads, crypto, wasm, md5Lanes }: Modules): voi
 
     /** Waits until all messages that have arrived are received. */
     schedule(): void {
-      if (isScheduled || !program.isTime()) return
-      isScheduled = true
-      setImmediate(program.computeMd5s)
+      if (isScheduled) return
+      const queued = [...md5s.values()].map(({ queue }) => queue.length).filter(length => length > 0)
+      if (program.isTime(queued)) {
+        isScheduled = true
+        setImmediate(program.computeMd5s)
+      } else if (queued.length > 0) waiting ??= timers.setTimeout(program.computeMd5s, WAIT_MS)
     },
 
-    /**
-     * An MD5 with one buffer waits for others to have one too, but not once it has a second or its last: it never waits
-     * for a client that is slow. Fewer than four buffers wait, so that there are always some to be filled.
-     */
-    isTime(): boolean {
-      const ready = [...md5s.values()].filter(({ queue }) => queue.length > 0)
-      const isEnough = ready.length >= Math.max(1, Math.min(4, md5s.size))
-      return isEnough || ready.some(({ queue }) => queue.length > 1 || queue[0]!.isLast)
+    /** MD5s that have buffers wait for the others to have some too, since they take little longer together. */
+    isTime(queued: readonly number[]): boolean {
+      if (queued.length >= Math.max(1, Math.min(MD5_LANES, md5s.size))) return true
+      return queued.reduce((sum, length) => sum + length, 0) >= QUEUED_MAX
     },
 
     computeMd5s(): void {
       isScheduled = false
-      const group = [...md5s].filter(([, { queue }]) => queue.length > 0).slice(0, 4)
+      timers.clearTimeout(waiting)
+      waiting = undefined
+      const group = [...md5s].filter(([, { queue }]) => queue.length > 0).slice(0, MD5_LANES)
       const next = group.map(([, { md5, queue }]) => ({ md5, ...queue[0]! }))
       lanes!.update(next.map(({ md5, buffer, bytes }) => ({ md5, bytes: new Uint8Array(buffer, 0, bytes) })))
       for (const [id, entry] of group) {

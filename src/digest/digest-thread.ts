@@ -12,13 +12,10 @@ import { md5Module } from './md5-module.ts'
 
 /** Large enough that messages cost next to nothing, small enough to stay in a core's cache. */
 export const BUFFER_BYTES = 256 * 1024
-const BUFFERS_MAX = 8
-/** MD5s that a thread computes together. */
-const MD5_LANES = 4
-/** CPU time of up to four MD5s relative to one other digest, to spread digests over the threads. */
+const BUFFERS_MAX = 16
+/** CPU time of one to four MD5s relative to one other digest, to spread digests over the threads. */
 const MD5_COST = 2
-/** One for the MD5 module itself, four for each lane. */
-const MD5_PAGES = 1 + 4 * MD5_LANES
+const MD5S_PER_COST = 4
 
 /** The part of a `Worker` that is used here. */
 export interface ThreadPort {
@@ -35,10 +32,11 @@ export interface ThreadPort {
  * environment stays empty because it may hold secrets.
  */
 export function startThread(): ThreadPort {
-  const modules =
-    "threads: require('node:worker_threads'), crypto: require('node:crypto'), wasm: globalThis.WebAssembly"
-  const text = `(${digestProgram})({ ${modules}, md5Lanes: ${md5Lanes} })`
-  return new Worker(text, { eval: true, env: {}, execArgv: [], workerData: md5Module(MD5_PAGES) })
+  const modules = ['worker_threads', 'crypto', 'timers'].map(name => `require('node:${name}')`)
+  const [threads, crypto, timers] = modules
+  const given = `threads: ${threads}, crypto: ${crypto}, timers: ${timers}, wasm: globalThis.WebAssembly`
+  const text = `(${digestProgram})({ ${given}, md5Lanes: ${md5Lanes} })`
+  return new Worker(text, { eval: true, env: {}, execArgv: [], workerData: md5Module() })
 }
 
 interface Waiter {
@@ -72,7 +70,7 @@ export class DigestThread {
 
   /** The cost of all open digests. */
   get load(): number {
-    return MD5_COST * Math.ceil(this.#md5s / MD5_LANES) + this.#streams.size - this.#md5s
+    return MD5_COST * Math.ceil(this.#md5s / MD5S_PER_COST) + this.#streams.size - this.#md5s
   }
 
   get hasMd5s(): boolean {

@@ -8,6 +8,9 @@ import type { DigestAlgorithm, DigestCommand } from './digest-program.ts'
 import { BUFFER_BYTES, startThread, type ThreadPort } from './digest-thread.ts'
 import { DigestThreads } from './digest-threads.ts'
 
+/** Of each thread. */
+const BUFFERS = 16
+
 const direct = (algorithm: DigestAlgorithm, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
 
 /** Bytes in which no two blocks are equal. */
@@ -125,19 +128,19 @@ test('bytes that arrive faster than they are hashed wait for a buffer to come ba
   const { threads, started } = puppets()
   const digest = new BodyDigest('md5', threads)
   let isThrough = false
-  const large = digest.update(bytesOf(10 * BUFFER_BYTES + 1))!.then(() => {
+  const large = digest.update(bytesOf((BUFFERS + 2) * BUFFER_BYTES + 1))!.then(() => {
     isThrough = true
   })
   await new Promise(setImmediate)
   const [thread] = started
-  assert.equal(thread!.sent, 8, 'no more than this is queued for a thread')
-  assert.equal(new Set(thread!.buffers).size, 8, 'a buffer was filled again before it came back')
+  assert.equal(thread!.sent, BUFFERS, 'no more than this is queued for a thread')
+  assert.equal(new Set(thread!.buffers).size, BUFFERS, 'a buffer was filled again before it came back')
   thread!.hash()
   await new Promise(setImmediate)
-  assert.deepEqual([thread!.sent, isThrough], [9, false])
+  assert.deepEqual([thread!.sent, isThrough], [BUFFERS + 1, false])
   thread!.hash()
   await large
-  assert.equal(thread!.sent, 10)
+  assert.equal(thread!.sent, BUFFERS + 2)
 })
 
 test('buffers are granted in the order in which they were requested', async () => {
@@ -145,7 +148,7 @@ test('buffers are granted in the order in which they were requested', async () =
   const streams = [threads.open('md5')!, threads.open('md5')!]
   const [thread] = started
   const order: number[] = []
-  const writes = streams.map((stream, n) => stream.write([bytesOf((n === 0 ? 8 : 1) * BUFFER_BYTES)]))
+  const writes = streams.map((stream, n) => stream.write([bytesOf((n === 0 ? BUFFERS : 1) * BUFFER_BYTES)]))
   const last = writes[1]!.then(() => order.push(1))
   await writes[0]
   const again = streams[0]!.write([bytesOf(BUFFER_BYTES)]).then(() => order.push(0))
@@ -159,14 +162,14 @@ test('buffers are granted in the order in which they were requested', async () =
 test('a digest that is abandoned while it waits for a buffer leaves the buffer to others', async () => {
   const { threads, started } = puppets()
   const digest = new BodyDigest('md5', threads)
-  const waiting = digest.update(bytesOf(9 * BUFFER_BYTES + 1))
+  const waiting = digest.update(bytesOf((BUFFERS + 1) * BUFFER_BYTES + 1))
   const [thread] = started
   digest.abandon()
   thread!.hash()
   await waiting
-  assert.equal(thread!.sent, 8, 'nothing more is sent for it')
+  assert.equal(thread!.sent, BUFFERS, 'nothing more is sent for it')
   await new BodyDigest('md5', threads).update(bytesOf(BUFFER_BYTES + 1))
-  assert.equal(thread!.sent, 9)
+  assert.equal(thread!.sent, BUFFERS + 1)
 })
 
 test('a buffer that was handed to a thread can no longer be written here', async () => {

@@ -16,7 +16,7 @@ export class DigestThreads {
 
   /** Undefined where no thread can be started: then the caller hashes on the event loop. */
   open(algorithm: DigestAlgorithm): DigestStream | undefined {
-    // All MD5s on one thread: the more it has, the more often it computes four together.
+    // All MD5s on one thread: the more it has, the more of them it computes together.
     const shared = algorithm === 'md5' ? this.#threads.find(({ hasMd5s }) => hasMd5s) : undefined
     if (shared !== undefined) return shared.open(algorithm)
     const [idlest] = this.#threads.toSorted((a, b) => a.load - b.load)

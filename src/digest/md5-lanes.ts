@@ -17,13 +17,13 @@ export interface Md5Piece {
 
 export interface Md5Lanes {
   start(): Md5
-  /** Takes pieces of up to four MD5s, at most 256 KiB each. */
+  /** Takes pieces of up to eight MD5s. */
   update(pieces: readonly Md5Piece[]): void
   digest(md5: Md5): Uint8Array
 }
 
 /**
- * Computes up to four MD5s at a time. The function is sent to a thread as text, so it may use nothing but its
+ * Computes up to eight MD5s at a time. The function is sent to a thread as text, so it may use nothing but its
  * parameters, and its own functions are methods: bundlers that keep the names of functions wrap all others in a helper
  * that is missing there.
  *
@@ -31,9 +31,9 @@ export interface Md5Lanes {
  */
 export function md5Lanes(wasm: WasmRuntime | undefined, module: Uint8Array): Md5Lanes | undefined {
   const BLOCK_BYTES = 64
-  /** The states and the scratch space of the module are in the first page. */
-  const FIRST_LANE = 64 * 1024
-  const LANE_BYTES = 256 * 1024
+  /** As in the module. */
+  const LANES_AT = 1024
+  const LANE_BLOCKS = 256
   let run: Md5Exports
   try {
     run = new wasm!.Instance(new wasm!.Module(module)).exports as Md5Exports
@@ -41,7 +41,7 @@ export function md5Lanes(wasm: WasmRuntime | undefined, module: Uint8Array): Md5
     return undefined
   }
   const memory = new Uint8Array(run.memory.buffer)
-  const states = new Uint32Array(run.memory.buffer, 0, 16)
+  const states = new Uint32Array(run.memory.buffer, 0, 32)
   const lanes = {
     start(): Md5 {
       const state = new Uint32Array([0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476])
@@ -49,22 +49,18 @@ export function md5Lanes(wasm: WasmRuntime | undefined, module: Uint8Array): Md5
     },
 
     update(pieces: readonly Md5Piece[]): void {
-      let open = pieces.map(({ md5, bytes }, lane) => {
+      let open = pieces.map(({ md5, bytes }) => {
         if (md5.rest.length > 0) throw new Error('only the last piece of a body may end inside a block')
-        const at = FIRST_LANE + lane * LANE_BYTES
-        const blocks = Math.floor(bytes.length / BLOCK_BYTES)
-        memory.set(bytes, at)
-        md5.rest = bytes.slice(blocks * BLOCK_BYTES)
+        const whole = bytes.length - (bytes.length % BLOCK_BYTES)
+        md5.rest = bytes.slice(whole)
         md5.bytes += bytes.length
-        return { state: md5.state, at, blocks }
+        return { state: md5.state, left: bytes.subarray(0, whole) }
       })
-      while ((open = open.filter(({ blocks }) => blocks > 0)).length > 0) {
-        const blocks = Math.min(...open.map(lane => lane.blocks))
+      // Lane by lane in short pieces, which stay in the processor's cache.
+      while ((open = open.filter(({ left }) => left.length > 0)).length > 0) {
+        const blocks = Math.min(LANE_BLOCKS, ...open.map(({ left }) => left.length / BLOCK_BYTES))
         lanes.run(open, blocks)
-        for (const lane of open) {
-          lane.at += blocks * BLOCK_BYTES
-          lane.blocks -= blocks
-        }
+        for (const lane of open) lane.left = lane.left.subarray(blocks * BLOCK_BYTES)
       }
     },
 
@@ -77,17 +73,20 @@ export function md5Lanes(wasm: WasmRuntime | undefined, module: Uint8Array): Md5
       const length = new DataView(end.buffer, end.length - 8)
       length.setUint32(0, (bytes * 8) % 2 ** 32, true)
       length.setUint32(4, Math.floor(bytes / 2 ** 29), true)
-      memory.set(end, FIRST_LANE)
-      lanes.run([{ state, at: FIRST_LANE }], blocks)
+      lanes.run([{ state, left: end }], blocks)
       return new Uint8Array(state.slice().buffer)
     },
 
-    /** A lane without an MD5 of its own repeats the first, and its result is ignored. */
-    run(open: readonly { readonly state: Uint32Array; readonly at: number }[], blocks: number): void {
-      for (const [lane, { state }] of open.entries()) states.set(state, 4 * lane)
-      const [first, second, third = first, fourth = first] = open
-      if (second === undefined) run.one(first!.at, blocks)
-      else run.four(first!.at, second.at, third!.at, fourth!.at, blocks)
+    /** Lanes that are not needed compute something that is ignored. */
+    run(open: readonly { readonly state: Uint32Array; readonly left: Uint8Array }[], blocks: number): void {
+      for (const [lane, { state, left }] of open.entries()) {
+        states.set(state, 4 * lane)
+        memory.set(left.subarray(0, blocks * BLOCK_BYTES), LANES_AT + lane * LANE_BLOCKS * BLOCK_BYTES)
+      }
+      if (open.length === 1) run.one(blocks)
+      else if (open.length === 2) run.two(blocks)
+      else if (open.length <= 4) run.four(blocks)
+      else run.eight(blocks)
       for (const [lane, { state }] of open.entries()) state.set(states.subarray(4 * lane, 4 * lane + 4))
     },
   }

@@ -1,26 +1,32 @@
 /**
- * MD5 in WebAssembly, of one digest and of four at once. Every step of MD5 depends on the one before it, so a core that
- * computes one digest idles most of the time; four independent ones fit side by side into the vectors of a core and
- * take little longer than one.
+ * MD5 in WebAssembly, of up to eight digests at once. Every step of MD5 depends on the one before it, so a core that
+ * computes one digest idles most of the time. Two in integers take little longer than one; four fit side by side into
+ * the vectors of a core; and eight, in two vectors, take a third longer than four.
  *
- * Both forms are unrolled: 64 steps for a block of 64 bytes, in a loop over the blocks.
+ * All are unrolled: 64 steps for a block of 64 bytes, in a loop over the blocks.
  */
 import { type Four, forBlocks, storeAll, transpose } from './four-lanes.ts'
 import { type Code, INT, moduleBytes, OP, VECTOR, type WasmFunction } from './wasm-assembler.ts'
 
 /**
- * The memory begins with the states of four digests, 16 bytes each, which a call updates; `one` uses the first. The
- * next 448 bytes are scratch space. `blocks` is at least one.
+ * The memory begins with the states of eight digests, 16 bytes each, which a call updates; scratch space follows. The
+ * next bytes of each digest are in a lane of its own, so many blocks of them as a call is told, which is at least one.
+ * `two` uses the first two of states and lanes, and so on.
  */
 export interface Md5Exports {
   readonly memory: { readonly buffer: ArrayBuffer }
-  one(at: number, blocks: number): void
-  four(at0: number, at1: number, at2: number, at3: number, blocks: number): void
+  one(blocks: number): void
+  two(blocks: number): void
+  four(blocks: number): void
+  eight(blocks: number): void
 }
 
-const STATE_BEFORE = 192
+const STATES_BEFORE = 128
 const WORDS = 256
-const CONSTANTS = Array.from({ length: 64 }, (_, step) => Math.floor(Math.abs(Math.sin(step + 1)) * 2 ** 32) | 0)
+export const MD5_LANES_AT = 1024
+export const MD5_LANE_BYTES = 16 * 1024
+const STEPS = 64
+const CONSTANTS = Array.from({ length: STEPS }, (_, step) => Math.floor(Math.abs(Math.sin(step + 1)) * 2 ** 32) | 0)
 const ROTATIONS = [
   [7, 12, 17, 22],
   [5, 9, 14, 20],
@@ -77,65 +83,91 @@ function mix(round: number, [, b, c, d]: Four, on: Arithmetic): Code {
   return [get(d), on.not, get(b), on.or, get(c), on.xor, on.add]
 }
 
-/** The 64 steps of a block. The words of the state rotate after each step; here the locals change roles instead. */
-function steps(state: Four, word: (index: number) => Code, on: Arithmetic): Code {
-  const code: Code[] = []
-  for (let step = 0; step < 64; step++) {
-    const rotated = [0, 1, 2, 3].map(place => state[(place + 64 - step) % 4]!) as unknown as Four
-    const [a, b] = rotated
-    const round = step >> 4
-    code.push(
-      [get(a), word(wordOf(step)), on.add, on.constant(CONSTANTS[step]!), on.add],
-      mix(round, rotated, on),
-      on.rotate(ROTATIONS[round]![step % 4]!),
-      [get(b), on.add, set(a)],
-    )
-  }
-  return code
-}
-
-function one(): WasmFunction {
-  const [at, blocks] = [0, 1]
-  const state: Four = [2, 3, 4, 5]
-  const load = state.map((local, index) => [int(0), OP.load(4 * index), set(local)])
-  const block = [
-    steps(state, index => [get(at), OP.load(4 * index)], integers),
-    state.map((local, index) => [
-      [int(0), int(0), OP.load(4 * index), get(local), add, tee(local)],
-      OP.store(4 * index),
-    ]),
+/** The words of the state rotate after each step; here the locals change roles instead. */
+function nextStep(state: Four, step: number, word: Code, on: Arithmetic): Code {
+  const rotated = [0, 1, 2, 3].map(place => state[(place + STEPS - step) % 4]!) as unknown as Four
+  const [a, b] = rotated
+  const round = step >> 4
+  return [
+    [get(a), word, on.add, on.constant(CONSTANTS[step]!), on.add],
+    mix(round, rotated, on),
+    on.rotate(ROTATIONS[round]![step % 4]!),
+    [get(b), on.add, set(a)],
   ]
-  const body = [load, forBlocks([at], blocks, block)]
-  return { name: 'one', parameters: [INT, INT], locals: [INT, INT, INT, INT], body }
 }
 
-function four(): WasmFunction {
-  const lanes: Four = [0, 1, 2, 3]
-  const blocks = 4
-  const state: Four = [5, 6, 7, 8]
-  const rows: Four = [9, 10, 11, 12]
-  const other: Four = [13, 14, 15, 16]
-  const spare = 17
-  const words = [0, 1, 2, 3].map(quarter => [
-    rows.map((row, lane) => [get(lanes[lane]!), OP.loadVector(16 * quarter), set(row)]),
-    [transpose(rows, other), storeAll(rows, WORDS + 64 * quarter)],
-  ])
+const { load, store, loadVector } = OP
+
+/** `at` is a position in all lanes, `blocks` how many are left. */
+const [blocks, at] = [0, 1]
+const POSITION = [INT]
+
+/** The locals of several states, from this one on. */
+const statesFrom = (first: number, count: number): Four[] =>
+  Array.from({ length: count }, (_, index) => {
+    const state = first + 4 * index
+    return [state, state + 1, state + 2, state + 3]
+  })
+
+/** The same step of all before the next one, so that the processor computes them at the same time. */
+const inTurns = (count: number, stepOf: (index: number, step: number) => Code): Code =>
+  Array.from({ length: STEPS }, (_, step) => Array.from({ length: count }, (_lane, index) => stepOf(index, step)))
+
+function inIntegers(name: string, count: number): WasmFunction {
+  const states = statesFrom(2, count)
+  const stepOf = (lane: number, step: number): Code =>
+    nextStep(states[lane]!, step, [get(at), load(MD5_LANES_AT + MD5_LANE_BYTES * lane + 4 * wordOf(step))], integers)
+  const eachWord = (code: (local: number, offset: number) => Code): Code =>
+    states.flat().map((local, index) => code(local, 4 * index))
+  const block = [
+    inTurns(count, stepOf),
+    eachWord((local, offset) => [int(0), int(0), load(offset), get(local), add, tee(local), store(offset)]),
+  ]
+  const body = [eachWord((local, offset) => [int(0), load(offset), set(local)]), forBlocks([at], blocks, block)]
+  return { name, parameters: [INT], locals: [...POSITION, ...states.flat().map(() => INT)], body }
+}
+
+function inVectors(name: string, count: number): WasmFunction {
+  const states = statesFrom(2, count)
+  const [rows, other] = statesFrom(2 + 4 * count, 2) as [Four, Four]
+  const spare = 2 + 4 * count + 8
+  const before = (vector: number): number => STATES_BEFORE + 64 * vector
+  const words = (vector: number): number => WORDS + 256 * vector
+  const wordsOfBlock = (vector: number): Code =>
+    [0, 1, 2, 3].map(quarter => [
+      rows.map((row, lane) => [
+        [get(at), loadVector(MD5_LANES_AT + MD5_LANE_BYTES * (4 * vector + lane) + 16 * quarter), set(row)],
+      ]),
+      [transpose(rows, other), storeAll(rows, words(vector) + 64 * quarter)],
+    ])
+  const stepOf = (vector: number, step: number): Code => {
+    const word = [int(0), loadVector(words(vector) + 16 * wordOf(step))]
+    return nextStep(states[vector]!, step, word, vectors(spare + vector))
+  }
   const block = [
     // In memory, not in locals: there are more of them than registers, and Bun's compiler handles that badly.
-    [storeAll(state, STATE_BEFORE), words],
-    steps(state, index => [int(0), OP.loadVector(WORDS + 16 * index)], vectors(spare)),
-    state.map((local, index) => [
-      [int(0), OP.loadVector(STATE_BEFORE + 16 * index), get(local), OP.vectorAdd, set(local)],
-    ]),
+    states.map((state, vector) => [storeAll(state, before(vector)), wordsOfBlock(vector)]),
+    inTurns(count, stepOf),
+    states.map((state, vector) =>
+      state.map((local, index) => [
+        [int(0), loadVector(before(vector) + 16 * index), get(local), OP.vectorAdd, set(local)],
+      ]),
+    ),
   ]
   const body = [
-    state.map((local, lane) => [int(0), OP.loadVector(16 * lane), set(local)]),
-    [transpose(state, other), forBlocks(lanes, blocks, block)],
-    [transpose(state, other), storeAll(state, 0)],
+    states.map((state, vector) => [
+      state.map((local, lane) => [int(0), loadVector(64 * vector + 16 * lane), set(local)]),
+      transpose(state, other),
+    ]),
+    forBlocks([at], blocks, block),
+    states.map((state, vector) => [transpose(state, other), storeAll(state, 64 * vector)]),
   ]
-  const locals = Array<number>(13).fill(VECTOR)
-  return { name: 'four', parameters: [INT, INT, INT, INT, INT], locals, body }
+  const locals = Array<number>(4 * count + 8 + count).fill(VECTOR)
+  return { name, parameters: [INT], locals: [...POSITION, ...locals], body }
 }
 
-/** The module, with a memory of so many pages of 64 KiB. */
-export const md5Module = (pages: number): Uint8Array => moduleBytes(pages, [one(), four()])
+/** Up to the end of the last lane. */
+const PAGES = Math.ceil((MD5_LANES_AT + 8 * MD5_LANE_BYTES) / (64 * 1024))
+
+export const md5Module = (): Uint8Array =>
+  moduleBytes(PAGES, [inIntegers('one', 1), inIntegers('two', 2), inVectors('four', 1), inVectors('eight', 2)])
