@@ -214,11 +214,11 @@ test('data that waits is limited: beyond that, chunks are hashed at once', async
     // All bodies go on at the same pace.
     const bodies = Array.from({ length: 50 }, () => {
       const pieces = inPieces(bytes.subarray(0, begun * 128 * KIB), 100 * KIB)
-      return decodeChunks(streamOf(...pieces), ruleFor(sent), new ChunkHashes(() => lanes))
+      return decodeChunks(streamOf(...pieces), ruleFor(sent), new ChunkHashes(() => lanes)).reader()
     })
-    for (let taken = 0; taken < begun; taken++) for (const body of bodies) await body.next()
+    for (let taken = 0; taken < begun; taken++) for (const body of bodies) await body.read()
     assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 0)
-    for (const body of bodies) await body.return()
+    for (const body of bodies) await body.cancel()
     assert.equal(await groupsOf(Array<number>(4).fill(128 * KIB)), 1)
   }
 })

@@ -3,7 +3,10 @@
  * Data is passed on before its signature is checked, so a consumer must commit nothing before the end of the stream;
  * a bad signature ends it with a fault.
  */
+
 import { systemClock } from '../lib/clock.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { type ByteReader, type PieceStream, readerOf, StagedStream } from '../lib/piece-stream.ts'
 import { Fault } from '../model/faults.ts'
 import { ChunkHashes } from './chunk-hashes.ts'
 import { ChunkSignatures, type SignatureChain } from './chunk-signatures.ts'
@@ -30,54 +33,105 @@ const SIGNED_LINE = /^([0-9a-fA-F]{1,16});chunk-signature=(.*)$/
 /** Chunks that are to be hashed with others are hashed without them when a client sends nothing for this long. */
 const PAUSE_MS = 100
 
-/** Awaits only promises: most chunks are hashed at once, and a tick for each step would add up. */
-export async function* decodeChunks(
-  body: AsyncIterable<Buffer>,
-  rule: ChunkRule,
-  hashes = new ChunkHashes(),
-): AsyncGenerator<Buffer, void> {
-  const decoder = new ChunkDecoder(rule, hashes)
-  const { signatures } = decoder
-  try {
-    for await (const piece of signatures === undefined ? body : checkedInPauses(body, signatures)) {
-      for (const data of decoder.take(piece)) {
-        const hashing = signatures?.take(data)
-        if (hashing !== undefined) await hashing
-        yield data
-      }
-      if (decoder.failure !== undefined) throw decoder.failure
-      const settling = signatures?.settle()
-      if (settling !== undefined) await settling
+export function decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule, hashes = new ChunkHashes()): PieceStream {
+  return new StagedStream(() => new ChunkReader(readerOf(body), new ChunkDecoder(rule, hashes)))
+}
+
+class ChunkReader implements ByteReader {
+  readonly #body: ByteReader
+  readonly #decoder: ChunkDecoder
+  /** The data of the last piece, and how much of it has been read. */
+  #data: readonly Buffer[] = []
+  #taken = 0
+  #isOver = false
+  #isBodyOver = false
+
+  constructor(body: ByteReader, decoder: ChunkDecoder) {
+    this.#body = body
+    this.#decoder = decoder
+  }
+
+  read(): MaybePromise<Buffer | undefined> {
+    if (this.#isOver) return undefined
+    const data = this.#data[this.#taken]
+    if (data === undefined) return this.#next()
+    this.#taken++
+    // Most chunks are hashed at once.
+    try {
+      const hashing = this.#decoder.signatures?.take(data)
+      return hashing === undefined ? data : hashing.then(() => data).catch(error => this.#fail(error))
+    } catch (error) {
+      return this.#fail(error)
     }
-    const finishing = signatures?.finish()
-    if (finishing !== undefined) await finishing
-    decoder.end()
+  }
+
+  /** From the next piece on. */
+  async #next(): Promise<Buffer | undefined> {
+    const decoder = this.#decoder
+    const { signatures } = decoder
+    try {
+      do {
+        if (decoder.failure !== undefined) throw decoder.failure
+        const settling = signatures?.settle()
+        if (settling !== undefined) await settling
+        const piece = await this.#nextPiece()
+        if (piece === undefined) return await this.#end()
+        this.#data = decoder.take(piece)
+        this.#taken = 0
+      } while (this.#data.length === 0)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    return this.read()
+  }
+
+  async #nextPiece(): Promise<Buffer | undefined> {
+    try {
+      const { signatures } = this.#decoder
+      const piece = await (signatures?.isWaiting === true ? orBadSignature(this.#body, signatures) : this.#body.read())
+      this.#isBodyOver = piece === undefined
+      return piece
+    } catch (error) {
+      this.#isBodyOver = true
+      throw error
+    }
+  }
+
+  async #end(): Promise<undefined> {
+    const { signatures } = this.#decoder
+    await signatures?.finish()
+    this.#decoder.end()
     signatures?.end()
-  } catch (error) {
-    // A bad signature of earlier data takes precedence over the malformed chunk after it.
-    if (error === decoder.failure) await signatures?.finish()
-    throw error
-  } finally {
-    signatures?.abandon()
+    await this.cancel()
+  }
+
+  async #fail(error: unknown): Promise<never> {
+    try {
+      // A bad signature of earlier data takes precedence over the malformed chunk after it.
+      if (error === this.#decoder.failure) await this.#decoder.signatures?.finish()
+      throw error
+    } finally {
+      await this.cancel()
+    }
+  }
+
+  async cancel(): Promise<void> {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#decoder.signatures?.abandon()
+    if (!this.#isBodyOver) await Promise.resolve(this.#body.cancel()).catch(() => {})
   }
 }
 
-/** The same body. While it pauses, the signatures of all complete chunks are checked, and a wrong one ends it. */
-function checkedInPauses(body: AsyncIterable<Buffer>, signatures: ChunkSignatures): AsyncIterable<Buffer> {
-  const pieces = body[Symbol.asyncIterator]()
-  const checked: AsyncIterator<Buffer> = {
-    next: () => (signatures.isWaiting ? orBadSignature(pieces, signatures) : pieces.next()),
-    return: async value => (await pieces.return?.(value)) ?? { done: true, value },
-  }
-  return { [Symbol.asyncIterator]: () => checked }
-}
-
-function orBadSignature(pieces: AsyncIterator<Buffer>, signatures: ChunkSignatures): Promise<IteratorResult<Buffer>> {
+/** While the body pauses, the signatures of all complete chunks are checked, and a wrong one ends it. */
+function orBadSignature(body: ByteReader, signatures: ChunkSignatures): MaybePromise<Buffer | undefined> {
+  const reading = body.read()
+  if (!(reading instanceof Promise)) return reading
   return new Promise((resolve, reject) => {
     const refuse = (fault: unknown): void => {
       reject(fault)
       // The body is given up while it is being read; nobody waits for that.
-      pieces.return?.().catch(() => {})
+      Promise.resolve(body.cancel()).catch(() => {})
     }
     const stopWaiting = systemClock.after(PAUSE_MS, () => {
       try {
@@ -86,7 +140,7 @@ function orBadSignature(pieces: AsyncIterator<Buffer>, signatures: ChunkSignatur
         refuse(fault)
       }
     })
-    pieces.next().then(resolve, reject).finally(stopWaiting)
+    reading.then(resolve, reject).finally(stopWaiting)
   })
 }
 

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { takeChunk } from '../lib/buffer-pool.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import { type MaybePromise, withFinally } from '../lib/maybe-promise.ts'
+import { readerOf } from '../lib/piece-stream.ts'
 import { noteExternalBytes } from '../lib/runtime.ts'
 import { BlobCache, defaultCacheBytes } from './blob-cache.ts'
 import {
@@ -118,9 +119,13 @@ class FileBlobs implements Blobs {
   async #store(id: BlobId, body: Body, frameBytes: number): Promise<BlobLocation> {
     await this.#space.ensureSpace(0)
     const frames = new FrameBuilder(id, frameBytes)
+    const reader = readerOf(body)
     let solo: SoloWriter | undefined
     try {
-      for await (const chunk of body) {
+      for (;;) {
+        const reading = reader.read()
+        const chunk = reading instanceof Promise ? await reading : reading
+        if (chunk === undefined) break
         for (let at = 0; at < chunk.length; ) {
           at = frames.add(chunk, at)
           if (!frames.atBorder || frames.pendingBytes < CHUNK_BYTES) continue
@@ -136,6 +141,7 @@ class FileBlobs implements Blobs {
         return await solo.finish(frames)
       }
     } catch (error) {
+      await Promise.resolve(reader.cancel()).catch(() => {})
       await solo?.abandon()
       throw error
     }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
 import { ManualClock } from '../lib/clock.ts'
-import type { IncomingBytes } from './body-transfer.ts'
 import { ClientConnection } from './connection.ts'
+import type { IncomingBytes } from './incoming-bytes.ts'
 import { Timeouts } from './timeouts.ts'
 
 const connectionOf = (socket: Socket): ClientConnection =>

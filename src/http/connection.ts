@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Fault } from '../model/faults.ts'
-import type { IncomingBytes } from './body-transfer.ts'
+import type { IncomingBytes } from './incoming-bytes.ts'
 import { type PendingWait, TIMEOUTS, type Timeouts } from './timeouts.ts'
 
 /** Pipelined requests that may queue on one connection; more is treated as a flood. */

@@ -9,7 +9,7 @@ import { checkedBody, type PayloadRule } from '../../src/auth/parsed-signature.t
 import { SCHEMES } from '../../src/auth/signing.ts'
 import { ruleFor, wire } from '../../src/auth/suite-chunks.ts'
 import { BUFFER_BYTES } from '../../src/digest/digest-thread.ts'
-import { IncomingBytes } from '../../src/http/body-transfer.ts'
+import { IncomingBytes } from '../../src/http/incoming-bytes.ts'
 import type { RawRequest } from '../../src/http/raw-request.ts'
 import { Timeouts } from '../../src/http/timeouts.ts'
 import { ManualClock, systemClock } from '../../src/lib/clock.ts'

@@ -6,6 +6,8 @@ import { type Body, DiskFull } from '../../blobs/blobs.ts'
 import { wrapBlobKey } from '../../crypto/key-wrap.ts'
 import { SEALED_FRAME_BYTES, seal } from '../../crypto/sealing.ts'
 import type { BodyDigest } from '../../digest/body-digest.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
+import { type ByteReader, type PieceStream, readerOf, StagedStream } from '../../lib/piece-stream.ts'
 import { OutcomeUnknown } from '../../meta/meta.ts'
 import { type BlobRecord, blobFormat, type Content, type Slice } from '../../model/content.ts'
 import { Fault } from '../../model/faults.ts'
@@ -77,30 +79,39 @@ export interface Draft {
 class Meter {
   size = 0
   readonly #options: IngestOptions
-  readonly #source: AsyncIterator<Buffer> | Iterator<Buffer>
+  readonly #source: ByteReader
   #ended = false
 
   constructor(body: Body, options: IngestOptions) {
     this.#options = options
-    this.#source = Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : body[Symbol.iterator]()
+    this.#source = readerOf(body)
   }
 
-  async next(): Promise<Buffer | undefined> {
+  next(): MaybePromise<Buffer | undefined> {
     if (this.#ended) return undefined
-    const step = await this.#source.next()
-    const { bytesMax, bytesExpected, digests } = this.#options
-    if (step.done === true) {
+    const reading = this.#source.read()
+    return reading instanceof Promise ? reading.then(chunk => this.#take(chunk)) : this.#take(reading)
+  }
+
+  #take(chunk: Buffer | undefined): MaybePromise<Buffer | undefined> {
+    const { bytesMax, bytesExpected } = this.#options
+    if (chunk === undefined) {
       this.#ended = true
       if (bytesExpected !== undefined && this.size !== bytesExpected) throw this.#incomplete(bytesExpected)
       return undefined
     }
-    const chunk = step.value
     this.size += chunk.length
     if (this.size > bytesMax) throw new Fault('EntityTooLarge', { ProposedSize: this.size, MaxSizeAllowed: bytesMax })
     if (bytesExpected !== undefined && this.size > bytesExpected) throw this.#incomplete(bytesExpected)
-    for (const digest of digests) {
-      const hashing = digest.update(chunk)
-      if (hashing !== undefined) await hashing
+    return this.#hash(chunk, 0)
+  }
+
+  /** By all digests from this one on. */
+  #hash(chunk: Buffer, from: number): MaybePromise<Buffer> {
+    const { digests } = this.#options
+    for (let index = from; index < digests.length; index++) {
+      const hashing = digests[index]!.update(chunk)
+      if (hashing !== undefined) return hashing.then(() => this.#hash(chunk, index + 1))
     }
     return chunk
   }
@@ -113,12 +124,15 @@ class Meter {
   async stop(): Promise<void> {
     if (this.#ended) return
     this.#ended = true
-    await this.#source.return?.()
+    await this.#source.cancel()
   }
 
-  async *rest(first: readonly Buffer[]): AsyncGenerator<Buffer> {
-    yield* first
-    for (let chunk = await this.next(); chunk !== undefined; chunk = await this.next()) yield chunk
+  rest(first: readonly Buffer[]): PieceStream {
+    let given = 0
+    return new StagedStream(() => ({
+      read: () => (given < first.length ? first[given++] : this.next()),
+      cancel: () => {},
+    }))
   }
 }
 
