@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import crypto, { createHash } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import type timers from 'node:timers'
 import type { MessagePort } from 'node:worker_threads'
 import { type DigestAlgorithm, type DigestReply, digestProgram } from './digest-program.ts'
 import { md5Lanes } from './md5-lanes.ts'
 import { md5Module } from './md5-module.ts'
+import { md5Queue, type Timers } from './md5-queue.ts'
 import type { WasmRuntime } from './wasm-assembler.ts'
 
 const { WebAssembly: wasm } = globalThis as { WebAssembly?: WasmRuntime }
@@ -30,13 +30,18 @@ function program(runtime = wasm) {
     clearTimeout: () => {
       waiting = undefined
     },
-  } as unknown as Pick<typeof timers, 'setTimeout' | 'clearTimeout'>
+  } as unknown as Timers
   const threads = { parentPort: port as unknown as MessagePort, workerData: md5Module() }
-  digestProgram({ threads, crypto, timers: clock, wasm: runtime, md5Lanes: counted })
-  const send = (id: number, byte: number, isLast: boolean, algorithm: DigestAlgorithm = 'md5'): void => {
+  digestProgram({ threads, crypto, timers: clock, wasm: runtime, md5Lanes: counted, md5Queue })
+  const send = (
+    id: number,
+    byte: number,
+    isLast: boolean,
+    { algorithm = 'md5' as DigestAlgorithm, open = 1 } = {},
+  ): void => {
     const bytes = isLast ? 100 : 128
     const { buffer } = new Uint8Array(128).fill(byte)
-    port.emit('message', { id, algorithm, buffer, bytes, isLast })
+    port.emit('message', { id, algorithm, buffer, bytes, isLast, open })
   }
   const drop = (id: number): boolean => port.emit('message', { drop: id })
   const digests = (): Record<number, string> =>
@@ -55,38 +60,47 @@ const expected = (first: number, last: number, algorithm: DigestAlgorithm = 'md5
 test('MD5s whose bytes have arrived are computed eight at a time, each of its own bytes', async () => {
   const { send, digests, groups } = program()
   const ids = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-  for (const id of ids) send(id, id, false)
-  for (const id of ids) send(id, 10 * id, true)
+  for (const id of ids) send(id, id, false, { open: 1 })
+  for (const id of ids) send(id, 10 * id, true, { open: 1 })
   for (let turns = 0; turns < 4; turns++) await turn()
   assert.deepEqual(groups, [8, 8, 4])
   assert.deepEqual(digests(), Object.fromEntries(ids.map(id => [id, expected(id, 10 * id)])))
 })
 
-test('an MD5 waits for one without bytes, also with its last ones, but only for some time', async () => {
+test('an MD5 waits for the others that are open, but only for some time, and then not again', async () => {
   const { send, groups, digests, expire } = program()
-  send(1, 1, false)
-  send(2, 2, false)
+  send(1, 1, false, { open: 2 })
+  await turn()
+  assert.deepEqual(groups, [])
+  send(2, 2, false, { open: 2 })
   await turn()
   assert.deepEqual(groups, [2])
-  send(1, 9, true)
+  send(1, 3, false, { open: 2 })
   await turn()
   assert.deepEqual(groups, [2])
   expire()
   assert.deepEqual(groups, [2, 1])
-  assert.deepEqual(digests(), { 1: expected(1, 9) })
+  send(1, 9, true, { open: 1 })
+  await turn()
+  assert.deepEqual(groups, [2, 1, 1])
+  assert.deepEqual(Object.keys(digests()), ['1'])
+})
+
+test('no more than eight MD5s are waited for', async () => {
+  const { send, groups } = program()
+  for (let id = 1; id <= 8; id++) send(id, id, false, { open: 100 })
+  await turn()
+  assert.deepEqual(groups, [8])
 })
 
 test('MD5s that wait leave buffers to be filled', async () => {
-  const { send, groups, replies } = program()
-  for (const id of [1, 2, 3]) send(id, id, false)
+  const { send, groups } = program()
+  for (let count = 0; count < 27; count++) send(1 + (count % 2), 1, false, { open: 3 })
   await turn()
-  for (let count = 0; count < 11; count++) send(1 + (count % 2), 1, false)
+  assert.deepEqual(groups, [])
+  send(1, 1, false, { open: 3 })
   await turn()
-  assert.deepEqual(groups, [3])
-  send(1, 1, false)
-  await turn()
-  assert.deepEqual(groups, [3, 2])
-  assert.equal(replies.length, 5)
+  assert.deepEqual(groups, [2])
 })
 
 test('an MD5 that no other one is beside waits for nothing', async () => {
@@ -115,8 +129,8 @@ test('a dropped MD5 returns its buffers and keeps none waiting', async () => {
 test('other digests, and MD5s where WebAssembly is missing, are computed one by one', async () => {
   const { send, digests } = program()
   for (const [id, algorithm] of [[1, 'sha256'] as const, [2, 'sha1'] as const]) {
-    send(id, id, false, algorithm)
-    send(id, 7, true, algorithm)
+    send(id, id, false, { algorithm })
+    send(id, 7, true, { algorithm })
   }
   assert.deepEqual(digests(), { 1: expected(1, 7, 'sha256'), 2: expected(2, 7, 'sha1') })
   const without = program({} as WasmRuntime)

@@ -9,10 +9,12 @@ import { Worker } from 'node:worker_threads'
 import { type DigestAlgorithm, type DigestCommand, type DigestReply, digestProgram } from './digest-program.ts'
 import { md5Lanes } from './md5-lanes.ts'
 import { md5Module } from './md5-module.ts'
+import { md5Queue } from './md5-queue.ts'
 
 /** Large enough that messages cost next to nothing, small enough to stay in a core's cache. */
 export const BUFFER_BYTES = 256 * 1024
-const BUFFERS_MAX = 16
+/** Eight MD5s that wait for each other have four each. */
+const BUFFERS_MAX = 32
 /** CPU time of one to four MD5s relative to one other digest, to spread digests over the threads. */
 const MD5_COST = 2
 const MD5S_PER_COST = 4
@@ -35,7 +37,7 @@ export function startThread(): ThreadPort {
   const modules = ['worker_threads', 'crypto', 'timers'].map(name => `require('node:${name}')`)
   const [threads, crypto, timers] = modules
   const given = `threads: ${threads}, crypto: ${crypto}, timers: ${timers}, wasm: globalThis.WebAssembly`
-  const text = `(${digestProgram})({ ${given}, md5Lanes: ${md5Lanes} })`
+  const text = `(${digestProgram})({ ${given}, md5Lanes: ${md5Lanes}, md5Queue: ${md5Queue} })`
   return new Worker(text, { eval: true, env: {}, execArgv: [], workerData: md5Module() })
 }
 
@@ -106,7 +108,8 @@ export class DigestThread {
 
   hash({ id, algorithm }: DigestStream, buffer: ArrayBuffer, bytes: number, isLast: boolean): void {
     if (this.failure !== undefined) throw this.failure
-    this.#port.postMessage({ id, algorithm, buffer, bytes, isLast }, [buffer])
+    const open = algorithm === 'md5' ? this.#md5s : 1
+    this.#port.postMessage({ id, algorithm, buffer, bytes, isLast, open }, [buffer])
   }
 
   drop(stream: DigestStream): void {

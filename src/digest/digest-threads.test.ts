@@ -9,7 +9,7 @@ import { BUFFER_BYTES, startThread, type ThreadPort } from './digest-thread.ts'
 import { DigestThreads } from './digest-threads.ts'
 
 /** Of each thread. */
-const BUFFERS = 16
+const BUFFERS = 32
 
 const direct = (algorithm: DigestAlgorithm, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
 
@@ -176,7 +176,7 @@ test('a buffer that was handed to a thread can no longer be written here', async
   const port = startThread()
   const buffer = new ArrayBuffer(16)
   const back = new Promise<unknown>(resolve => port.on('message', resolve))
-  port.postMessage({ id: 1, algorithm: 'md5', buffer, bytes: 16, isLast: true }, [buffer])
+  port.postMessage({ id: 1, algorithm: 'md5', buffer, bytes: 16, isLast: true, open: 1 }, [buffer])
   assert.equal(buffer.byteLength, 0)
   assert.equal(((await back) as { buffer: ArrayBuffer }).buffer.byteLength, 16)
   port.unref()
@@ -193,7 +193,7 @@ for (const [how, event, told] of [
     const [thread] = started
     thread!.hash()
     const asked = first!.digest([bytesOf(1)])
-    const waiting = second!.write([bytesOf(20 * BUFFER_BYTES)])
+    const waiting = second!.write([bytesOf((BUFFERS + 4) * BUFFER_BYTES)])
     thread!.emit(event, told)
     await assert.rejects(asked, /a digest thread failed/)
     await assert.rejects(waiting, /a digest thread failed/)
