@@ -14,13 +14,14 @@ const turn = (): Promise<void> => new Promise(setImmediate)
 async function scene() {
   const message = Object.assign(new Readable({ read() {} }), { complete: false })
   const request = { method: 'PUT', target: '/', headers: [['content-length', '1000000']] as [string, string][] }
-  const body = new IncomingBytes(message as unknown as IncomingMessage, new Timeouts(new ManualClock()), request)
+  const clock = new ManualClock()
+  const body = new IncomingBytes(message as unknown as IncomingMessage, new Timeouts(clock), request)
   const reader = body.reader()
   const first = Promise.resolve(reader.read())
   first.catch(() => {})
   await turn()
   await turn()
-  return { message, body, reader, first }
+  return { message, clock, body, reader, first }
 }
 
 test('pieces that arrive together are read without waiting for each, in their order', async () => {
@@ -61,6 +62,70 @@ test('a reader that was cancelled receives nothing more', async () => {
   await turn()
   assert.equal(body.bytes, PIECE_BYTES)
   assert.equal(body.isUnread, true)
+  assert.equal(message.isPaused(), true)
+})
+
+test('what had arrived when a reader was cancelled is not read', async () => {
+  const { message, body, reader, first } = await scene()
+  message.push(piece(1))
+  message.push(piece(2))
+  await first
+  await reader.cancel()
+  message.push(piece(3))
+  assert.deepEqual(await body.reader().read(), piece(3))
+})
+
+test('a reader that waits is woken at once when much has arrived', async () => {
+  const { message, first } = await scene()
+  let isWoken = false
+  const woken = first.then(() => {
+    isWoken = true
+  })
+  let isLater = false
+  setImmediate(() => {
+    isLater = true
+  })
+  for (const byte of [1, 2, 3, 4]) message.push(piece(byte))
+  for (let ticks = 0; ticks < 10; ticks++) await Promise.resolve()
+  assert.deepEqual([isWoken, isLater], [true, false])
+  await woken
+})
+
+test('pieces of a byte hold their client up as well, and none is lost', async () => {
+  const { message, body, reader, first } = await scene()
+  const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, at) => at % 251))
+  let sent = 0
+  const send = (): void => {
+    while (sent < bytes.length && message.push(bytes.subarray(sent, sent + 1))) sent++
+    sent++
+  }
+  send()
+  await turn()
+  assert.ok(body.bytes <= 1_025, `${body.bytes} pieces received`)
+  message.on('resume', send)
+  const received = [await first]
+  while (received.length < bytes.length) received.push(await reader.read())
+  assert.equal(bytes.equals(Buffer.concat(received as Buffer[])), true)
+})
+
+test('a client is slow by what arrives while the server waits, not by what is read', async () => {
+  const { message, clock, body, reader, first } = await scene()
+  let reading: ReturnType<typeof reader.read> = first
+  for (let window = 0; window < 12; window++) {
+    clock.move(15_000)
+    message.push(Buffer.alloc(16 * 1024))
+    assert.equal((await reading)!.length, 16 * 1024)
+    reading = reader.read()
+    assert.equal(body.isOver(clock.now()), false)
+  }
+  for (let window = 0; window < 4; window++) {
+    clock.move(15_000)
+    message.push(Buffer.alloc(1))
+    await reading
+    reading = reader.read()
+  }
+  assert.equal(body.isOver(clock.now()), true)
+  await reader.cancel()
 })
 
 test('a client that disconnects fails the read after the bytes that it sent', async () => {

@@ -14,6 +14,8 @@ const LAST_EVENTS = ['end', 'close', 'error'] as const
 
 /** Bytes that arrive in one turn of the event loop are read together, up to about this many. */
 const BATCH_BYTES = 256 * 1024
+/** The same for pieces, which a client may make as small as it likes, and which take memory and time of their own. */
+const BATCH_PIECES = 1024
 
 /** How much of an unread body is drained. */
 export interface DiscardLimits {
@@ -170,7 +172,7 @@ export class IncomingBytes extends PieceStream implements PendingWait {
     this.#unpaced += piece.length
     noteExternalBytes?.(piece.length)
     if (!this.#isListening) return
-    if (this.#arrivedBytes >= BATCH_BYTES) {
+    if (this.#arrivedBytes >= BATCH_BYTES || this.#arrived.length >= BATCH_PIECES) {
       if (this.#isWaiting) this.#wake()
       else this.#message.pause()
     } else if (!this.#isWakeScheduled) {

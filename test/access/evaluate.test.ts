@@ -88,7 +88,8 @@ test('G7: a deferred condition key neither refuses nor admits a caller it could 
       if (best !== worst) assert.notDeepEqual(unansweredKeys(request, keys), [])
       seen[best === worst ? 'known' : 'open'] += 1
     }),
-    { numRuns: RUNS },
+    // Few requests depend on what is told later.
+    { numRuns: 4 * RUNS },
   )
   assert(seen.open > 0, 'no request depended on what is told later')
 })
@@ -108,7 +109,8 @@ test('A34 G7: a caller learns that a key is missing exactly if the reference let
       if (best !== worst) seen.open += 1
       seen[isTold ? 'told' : 'untold'] += 1
     }),
-    { numRuns: RUNS },
+    // About one request in eighty depends on what is told later.
+    { numRuns: 4 * RUNS },
   )
   assert(seen.told > RUNS / 50 && seen.untold > RUNS / 20 && seen.open > 0, JSON.stringify(seen))
 })

@@ -13,6 +13,7 @@ import { IncomingBytes } from '../../src/http/incoming-bytes.ts'
 import type { RawRequest } from '../../src/http/raw-request.ts'
 import { Timeouts } from '../../src/http/timeouts.ts'
 import { ManualClock, systemClock } from '../../src/lib/clock.ts'
+import { ingest } from '../../src/store/content/ingest.ts'
 import { shortOrLong } from '../long.ts'
 import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
 
@@ -216,3 +217,36 @@ test('bytes are passed on as they arrive, also when the client then pauses', asy
   source.push(Buffer.from('first'))
   assert.equal((await first).value?.toString(), 'first')
 })
+
+for (const length of [3_000, 300_000]) {
+  test(`every digest gets all of a body of ${length} bytes, also after one that waits`, async () => {
+    const { store } = await freshStore()
+    const body = payload(length)
+    const seen: Buffer[][] = [[], [], []]
+    const digests = seen.map((chunks, index) => ({
+      update(chunk: Buffer) {
+        chunks.push(chunk)
+        return index === 1 ? new Promise<void>(setImmediate) : undefined
+      },
+      abandon() {},
+    }))
+    const options = { contentKey: undefined, digests, bytesMax: length, mayInline: true }
+    await (await ingest(store.context, cut(body, [1_000, 70_000]), options)).discard()
+    for (const chunks of seen) assert.equal(Buffer.concat(chunks).equals(body), true)
+  })
+
+  test(`a body that is refused after ${length} bytes is read no further, and closed`, async () => {
+    const { store } = await freshStore()
+    let closed = 0
+    async function* endless(): AsyncGenerator<Buffer> {
+      try {
+        for (;;) yield payload(1_000)
+      } finally {
+        closed++
+      }
+    }
+    const options = { contentKey: undefined, digests: [], bytesMax: length, mayInline: true }
+    await assert.rejects(ingest(store.context, endless(), options), { code: 'EntityTooLarge' })
+    assert.equal(closed, 1)
+  })
+}
