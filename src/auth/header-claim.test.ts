@@ -125,6 +125,15 @@ inBoth('a claim is refused as the request is', async scheme => {
   }
 })
 
+inBoth('a claim with a wrong signature is refused however often it is checked', async scheme => {
+  const request = signed(scheme, {})
+  const wrong = authorizationIn(text => text.replace(/.$/, digit => (digit === '0' ? '1' : '0')))(scheme, request)
+  const claim = claimOf(wrong)!
+  for (let times = 0; times < 3; times++) {
+    assert.equal(await outcome(() => verifyHeaderClaim(claim, server(scheme))), 'SignatureDoesNotMatch')
+  }
+})
+
 inBoth('a signature of the one scheme proves nothing in the other', async scheme => {
   const other = scheme.name === 's3' ? SCHEMES.svc : SCHEMES.s3
   const text = headOf(signed(scheme, {})).replaceAll(scheme.headerPrefix, other.headerPrefix)

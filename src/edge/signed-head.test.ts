@@ -13,3 +13,18 @@ test('the headers are those that arrived, after further bytes were read into the
   memory.fill('x')
   assert.deepEqual([request.method, request.target, request.headers], [method, target, headers])
 })
+
+test('a client may ask for its connection to be closed', () => {
+  for (const [wish, isLast] of [
+    ['close', true],
+    ['keep-alive', false],
+  ] as const) {
+    const { method, target, headers } = signed(SCHEMES.s3, {
+      headers: [['Connection', wish]],
+      unsigned: ['connection'],
+    })
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    const head = new SignedHeads().parse(Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n`, 'latin1'))
+    assert.equal(head?.isLast, isLast)
+  }
+})

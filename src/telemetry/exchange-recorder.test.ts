@@ -59,6 +59,39 @@ test('a log line is printable JSON of its fields, whatever a client sent', () =>
   )
 })
 
+test('a log line has its own fields after one that differs in any of them', () => {
+  const state = {
+    operationName: 'GetObject',
+    dialect: { name: 's3' },
+    resource: '/b/k',
+    code: 'ok',
+    caller: { kind: 'account', accessKey: 'one' },
+    response: { status: 200 },
+  }
+  const exchange = { requestId: 'id', status: 200, remoteAddress: '::1', milliseconds: 1, aborted: false }
+  const changes: [state: object, exchange: object][] = [
+    [{ dialect: { name: 'svc' } }, {}],
+    [{ resource: '/b/other' }, {}],
+    [{ code: 'NoSuchKey' }, {}],
+    [{ caller: { kind: 'anonymous' } }, {}],
+    [{ caller: { kind: 'account', accessKey: 'two' } }, {}],
+    [{ refusalReason: 'why' }, {}],
+    [{ response: { status: 500 } }, {}],
+    [{ response: { status: 200, message: 'text' } }, {}],
+    [{}, { requestId: 'other' }],
+    [{}, { status: 206 }],
+    [{}, { remoteAddress: '::2' }],
+    [{}, { milliseconds: 2 }],
+    [{}, { aborted: true }],
+    [{}, { request: { method: 'HEAD', headers: [] } }],
+  ]
+  for (const [changedState, changedExchange] of [...changes, ...changes]) {
+    lineOf(state, exchange).toJson(TIME)
+    const line = lineOf({ ...state, ...changedState }, { ...exchange, ...changedExchange })
+    assert.deepEqual(JSON.parse(line.toJson(TIME)), JSON.parse(JSON.stringify({ time: TIME, ...line })))
+  }
+})
+
 test('the log level follows the outcome of a request, even after an early 200', () => {
   const level = (ended: number, sent: number): string =>
     lineOf(
