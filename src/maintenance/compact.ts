@@ -21,10 +21,12 @@ const DEAD_SHARE_MIN = 0.5
 const VOLUMES_PER_COMMIT = 100
 /** Fewer small volumes are not merged: each merge must leave far fewer than it found. */
 const MERGED_VOLUMES_MIN = 16
-/** Blobs that are moved at once. */
-const GROUP_BLOBS_MAX = 1000
-/** In total, where blobs are appended. Small ones share a batch, its padding and its sync. */
-const GROUP_BYTES = 2 ** 20
+/**
+ * Blobs that are moved at once: small ones share a batch, its padding and its sync. Where each of them is a read of its
+ * own, few enough that requests do not wait long behind them for a thread that reads.
+ */
+const APPENDED = { blobsMax: 64, bytes: 2 ** 20 }
+const MERGED_BLOBS_MAX = 1000
 
 interface LiveBlob {
   readonly entry: Entry
@@ -172,7 +174,8 @@ export class Compactor implements MaintenanceStep {
   /** Moves all live blobs out of these volumes; returns the volumes that could not be emptied. */
   async #moveOut(volumes: ReadonlySet<string>): Promise<Set<string>> {
     const failed = new Set<string>()
-    const groupBytes = this.#context.blobs.merging?.groupBytes ?? GROUP_BYTES
+    const { merging } = this.#context.blobs
+    const full = merging === undefined ? APPENDED : { blobsMax: MERGED_BLOBS_MAX, bytes: merging.groupBytes }
     let group: LiveBlob[] = []
     let bytes = 0
     for await (const entry of recordsOf(this.#context, 'b', throwDamage)) {
@@ -180,7 +183,7 @@ export class Compactor implements MaintenanceStep {
       if (record.volume === undefined || !volumes.has(record.volume)) continue
       group.push({ entry, record })
       bytes += record.storedLength
-      if (bytes < groupBytes && group.length < GROUP_BLOBS_MAX) continue
+      if (bytes < full.bytes && group.length < full.blobsMax) continue
       await this.#moveGroup(group, failed)
       group = []
       bytes = 0

@@ -28,17 +28,35 @@ function scheduled() {
   return { clock, rounds, answers, reclaimer, compactor, schedule, after }
 }
 
-test('every minute a whole round moves blobs; rounds before that only remove dead volumes', async () => {
-  const { rounds, after } = scheduled()
-  for (const ms of [0, 1_000, COMPACT_MS - 2_000, 999, 1, COMPACT_MS]) await after(ms)
-  assert.deepEqual(rounds, ['whole', 'dead', 'dead', 'dead', 'whole', 'whole'])
+test('every minute a whole round moves blobs; before that nothing is surveyed until enough was freed', async () => {
+  const { rounds, reclaimer, after } = scheduled()
+  for (const ms of [0, 1_000, COMPACT_MS - 1_001]) await after(ms)
+  assert.deepEqual(rounds, ['whole'])
+  await after(1)
+  reclaimer.packedBytesFreed = 256 * MIB
+  for (const ms of [1_000, 1_000, COMPACT_MS - 2_000]) await after(ms)
+  assert.deepEqual(rounds, ['whole', 'whole', 'dead', 'whole'])
 })
 
 test('a whole round that emptied volumes is followed by another', async () => {
   const { rounds, answers, schedule } = scheduled()
   answers.push('busy', 'busy', 'idle')
   for (const expected of ['busy', 'busy', 'idle', 'idle']) assert.equal(await schedule.step(), expected)
-  assert.deepEqual(rounds, ['whole', 'whole', 'whole', 'dead'])
+  assert.deepEqual(rounds, ['whole', 'whole', 'whole'])
+})
+
+test('whole rounds that empty volumes again and again survey for at most a twentieth of the time', async () => {
+  const { clock, rounds, compactor, schedule } = scheduled()
+  compactor.step = async () => {
+    rounds.push('whole')
+    clock.move(10_000)
+    compactor.surveyMs = 10_000
+    return 'busy'
+  }
+  while (clock.elapsed() < 3_600_000) {
+    if ((await schedule.step()) === 'idle') clock.move(1_000)
+  }
+  assert.equal(rounds.length, Math.ceil(3_600 / 210))
 })
 
 test('a round is due once as much was freed as a volume holds', async () => {
@@ -56,9 +74,11 @@ test('a round is due once as much was freed as a volume holds', async () => {
 })
 
 test('a whole round is due after a minute, also where dead volumes were removed meanwhile', async () => {
-  const { clock, schedule, after } = scheduled()
+  const { clock, rounds, reclaimer, schedule, after } = scheduled()
   await after(0)
+  reclaimer.packedBytesFreed = 256 * MIB
   await after(COMPACT_MS - 1_000)
+  assert.deepEqual(rounds, ['whole', 'dead'])
   assert.equal(schedule.isDue(), false)
   clock.move(1_000)
   assert.equal(schedule.isDue(), true)
@@ -113,6 +133,16 @@ test('whole rounds over very many blobs are further apart', async () => {
   compactor.surveyMs = 10_000
   await after(0)
   clock.move(200_000 - 1)
+  assert.equal(schedule.isDue(), false)
+  clock.move(1)
+  assert.equal(schedule.isDue(), true)
+})
+
+test('a single slow survey postpones the next round by an hour at most', async () => {
+  const { clock, compactor, schedule, after } = scheduled()
+  compactor.surveyMs = 1_800_000
+  await after(0)
+  clock.move(3_600_000 - 1)
   assert.equal(schedule.isDue(), false)
   clock.move(1)
   assert.equal(schedule.isDue(), true)

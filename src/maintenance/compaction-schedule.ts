@@ -1,8 +1,8 @@
 /**
- * Decides when to compact. Every minute, or less often in a store of many blobs, live ones are moved out of mostly dead
- * volumes. Between two such rounds, volumes that are wholly dead are removed as soon as a volume's worth of blobs was
- * freed: a store whose objects are overwritten without a pause would otherwise fill its disk, and the page cache, with
- * a minute's worth of dead bytes.
+ * Decides when to compact. Every minute live blobs are moved out of mostly dead volumes. Between two such rounds,
+ * volumes that are wholly dead are removed as soon as a volume's worth of blobs was freed: a store whose objects are
+ * overwritten without a pause would otherwise fill its disk, and the page cache, with a minute's worth of dead bytes.
+ * Each round surveys all blobs, of which there may be millions, so both kinds are less frequent where that takes long.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Compactor } from './compact.ts'
@@ -12,15 +12,18 @@ import type { Reclaimer } from './reclaim.ts'
 export const COMPACT_MS = 60_000
 /** About as much as a volume holds. */
 const FREED_BYTES_MIN = 256 * 2 ** 20
-/** A round reads the record of every blob, of which there may be millions: at most a twentieth of the time. */
+/** Surveys take at most a twentieth of the time. */
 const REST_PER_SURVEY = 20
+/** A survey that was slow once, on a cold cache or a stalled disk, does not postpone the next one for longer. */
+const REST_MS_MAX = 3_600_000
 
 export class CompactionSchedule implements MaintenanceStep {
   readonly #compactor: Pick<Compactor, 'step' | 'removeDead' | 'surveyMs'>
   readonly #reclaimer: Pick<Reclaimer, 'packedBytesFreed'>
   readonly #clock: Pick<Clock, 'elapsed'>
+  /** When a whole round last found nothing more to do. */
   #compactedAt = Number.NEGATIVE_INFINITY
-  #endedAt = 0
+  #endedAt = Number.NEGATIVE_INFINITY
   /** The reclaimer's count when the last round began. */
   #freedBefore = 0
 
@@ -36,16 +39,16 @@ export class CompactionSchedule implements MaintenanceStep {
 
   isDue(): boolean {
     const now = this.#clock.elapsed()
-    if (this.#isWholeDue(now)) return true
-    if (this.#reclaimer.packedBytesFreed - this.#freedBefore < FREED_BYTES_MIN) return false
-    return now - this.#endedAt >= REST_PER_SURVEY * this.#compactor.surveyMs
+    if (now - this.#endedAt < Math.min(REST_MS_MAX, REST_PER_SURVEY * this.#compactor.surveyMs)) return false
+    return this.#isWholeDue(now) || this.#reclaimer.packedBytesFreed - this.#freedBefore >= FREED_BYTES_MIN
   }
 
   #isWholeDue(now: number): boolean {
-    return now - this.#compactedAt >= Math.max(COMPACT_MS, REST_PER_SURVEY * this.#compactor.surveyMs)
+    return now - this.#compactedAt >= COMPACT_MS
   }
 
   async step(): Promise<'busy' | 'idle'> {
+    if (!this.isDue()) return 'idle'
     this.#freedBefore = this.#reclaimer.packedBytesFreed
     const isWhole = this.#isWholeDue(this.#clock.elapsed())
     let state: 'busy' | 'idle' = 'idle'
