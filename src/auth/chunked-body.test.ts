@@ -285,3 +285,24 @@ test('the source is closed when a fault ends the reading', async () => {
   await assert.rejects(collect(decodeChunks(source(), ruleFor(KINDS[3]!))), { code: 'IncompleteBody' })
   assert(closed)
 })
+
+test('a body with a wrong signature is closed, also by a loop that reads it', async () => {
+  const data = [1, 2, 3].map(byte => Buffer.alloc(100, byte))
+  const sent: SentChunks = { scheme: svc, signed: true, data }
+  const bytes = wire(sent)
+  bytes[110]! ^= 1
+  // As pieces that arrive one by one, and as one that is followed by more.
+  for (const border of [250, bytes.length]) {
+    let closed = 0
+    async function* body(): AsyncGenerator<Buffer> {
+      try {
+        yield bytes.subarray(0, border)
+        yield bytes.subarray(border)
+      } finally {
+        closed++
+      }
+    }
+    await assert.rejects(collect(decodeChunks(body(), ruleFor(sent))), { code: 'SignatureDoesNotMatch' })
+    assert.equal(closed, 1)
+  }
+})

@@ -6,7 +6,7 @@
 
 import { systemClock } from '../lib/clock.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
-import { type ByteReader, type PieceStream, readerOf, StagedStream } from '../lib/piece-stream.ts'
+import { abandon, type ByteReader, type PieceStream, readerOf, StagedStream } from '../lib/piece-stream.ts'
 import { Fault } from '../model/faults.ts'
 import { ChunkHashes } from './chunk-hashes.ts'
 import { ChunkSignatures, type SignatureChain } from './chunk-signatures.ts'
@@ -65,7 +65,7 @@ class ChunkReader implements ByteReader {
     }
   }
 
-  /** From the next piece on. */
+  /** Decodes further pieces of the body until one has data. */
   async #next(): Promise<Buffer | undefined> {
     const decoder = this.#decoder
     const { signatures } = decoder
@@ -119,7 +119,7 @@ class ChunkReader implements ByteReader {
     if (this.#isOver) return
     this.#isOver = true
     this.#decoder.signatures?.abandon()
-    if (!this.#isBodyOver) await Promise.resolve(this.#body.cancel()).catch(() => {})
+    if (!this.#isBodyOver) await abandon(this.#body)
   }
 }
 
@@ -131,7 +131,7 @@ function orBadSignature(body: ByteReader, signatures: ChunkSignatures): MaybePro
     const refuse = (fault: unknown): void => {
       reject(fault)
       // The body is given up while it is being read; nobody waits for that.
-      Promise.resolve(body.cancel()).catch(() => {})
+      void abandon(body)
     }
     const stopWaiting = systemClock.after(PAUSE_MS, () => {
       try {

@@ -64,3 +64,24 @@ test('a removal that never ends holds up only those of the same place', async ()
   other.begun[0]!.end()
   await removal
 })
+
+test('a write that fails closes the body that it was reading', async () => {
+  const disk = new MemoryDisk()
+  const blobs = await openBlobs({ disk, folder: '/blobs', writer: Buffer.alloc(6, 1) })
+  const open = disk.open.bind(disk)
+  disk.open = async (path, how) => {
+    if (how === 'create') throw new Error('no more files')
+    return open(path, how)
+  }
+  let isClosed = false
+  async function* body(): AsyncGenerator<Buffer> {
+    try {
+      for (;;) yield Buffer.alloc(2 ** 20)
+    } finally {
+      isClosed = true
+    }
+  }
+  await assert.rejects(blobs.write(soloId(1), body()), /no more files/)
+  assert.equal(isClosed, true)
+  await blobs.close()
+})

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { takeChunk } from '../lib/buffer-pool.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import { type MaybePromise, withFinally } from '../lib/maybe-promise.ts'
-import { readerOf } from '../lib/piece-stream.ts'
+import { abandon, readerOf } from '../lib/piece-stream.ts'
 import { noteExternalBytes } from '../lib/runtime.ts'
 import { BlobCache, defaultCacheBytes } from './blob-cache.ts'
 import {
@@ -141,7 +141,7 @@ class FileBlobs implements Blobs {
         return await solo.finish(frames)
       }
     } catch (error) {
-      await Promise.resolve(reader.cancel()).catch(() => {})
+      await abandon(reader)
       await solo?.abandon()
       throw error
     }

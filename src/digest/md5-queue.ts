@@ -7,8 +7,6 @@ export interface Md5Bytes {
   readonly buffer: ArrayBuffer
   readonly bytes: number
   readonly isLast: boolean
-  /** MD5s that have no result yet, this one included. */
-  readonly open: number
 }
 
 export type Timers = Pick<typeof timers, 'setTimeout' | 'clearTimeout'>
@@ -26,8 +24,9 @@ export interface Md5Queue<T extends Md5Bytes> {
 }
 
 /**
- * Computes MD5s together. Several take little longer than one, so they wait for each other, but not for a client that
- * is slow, nor until no buffer can be filled. The function is sent to a thread as text, like `md5Lanes`.
+ * Computes MD5s together. Several take little longer than one, so they wait for each other: for 5 ms at most, and only
+ * for those that have delivered something since they were last waited for in vain. The function is sent to a thread as
+ * text, like `md5Lanes`.
  */
 export function md5Queue<T extends Md5Bytes>({ lanes, timers, reply }: Md5QueueParts<T>): Md5Queue<T> {
   const LANES = 8
@@ -35,36 +34,48 @@ export function md5Queue<T extends Md5Bytes>({ lanes, timers, reply }: Md5QueueP
   const QUEUED_MAX = 28
   const WAIT_MS = 5
   /** Those that have waited longest come first. */
-  const md5s = new Map<number, { readonly md5: Md5; readonly queue: T[] }>()
-  /** MD5s wait until so many have bytes. */
-  let expected = 1
+  const md5s = new Map<number, { readonly md5: Md5; readonly queue: T[]; isAwaited: boolean }>()
   let isScheduled = false
   let waiting: NodeJS.Timeout | undefined
   const queue = {
     add(command: T): void {
-      const entry = md5s.get(command.id) ?? { md5: lanes.start(), queue: [] }
+      const entry = md5s.get(command.id) ?? { md5: lanes.start(), queue: [], isAwaited: true }
       entry.queue.push(command)
+      entry.isAwaited = true
       md5s.set(command.id, entry)
-      expected = Math.min(LANES, Math.max(expected, command.open))
       queue.schedule()
     },
 
     /** When it is time, all messages that have arrived are received first. */
     schedule(): void {
-      const queued = [...md5s.values()].map(entry => entry.queue.length).filter(length => length > 0)
-      const buffers = queued.reduce((sum, length) => sum + length, 0)
-      if (isScheduled || buffers === 0) return
-      isScheduled = queued.length >= expected || buffers >= QUEUED_MAX
-      if (isScheduled) setImmediate(queue.compute)
-      else waiting ??= timers.setTimeout(queue.compute, WAIT_MS)
+      if (isScheduled) return
+      let awaited = 0
+      let ready = 0
+      let buffers = 0
+      for (const entry of md5s.values()) {
+        if (entry.isAwaited) awaited++
+        if (entry.queue.length > 0) ready++
+        buffers += entry.queue.length
+      }
+      if (ready === 0) return
+      isScheduled = ready >= Math.min(LANES, awaited) || buffers >= QUEUED_MAX
+      if (isScheduled) {
+        timers.clearTimeout(waiting)
+        waiting = undefined
+        setImmediate(queue.compute)
+      } else {
+        waiting ??= timers.setTimeout(queue.expire, WAIT_MS)
+      }
+    },
+
+    expire(): void {
+      waiting = undefined
+      for (const entry of md5s.values()) entry.isAwaited = entry.queue.length > 0
+      queue.schedule()
     },
 
     compute(): void {
-      // The time is up, and those that are left wait for no others.
-      if (!isScheduled) expected = 1
       isScheduled = false
-      timers.clearTimeout(waiting)
-      waiting = undefined
       const group = [...md5s].filter(([, entry]) => entry.queue.length > 0).slice(0, LANES)
       const next = group.map(([, entry]) => ({ md5: entry.md5, ...entry.queue[0]! }))
       lanes.update(next.map(({ md5, buffer, bytes }) => ({ md5, bytes: new Uint8Array(buffer, 0, bytes) })))
@@ -77,6 +88,7 @@ export function md5Queue<T extends Md5Bytes>({ lanes, timers, reply }: Md5QueueP
       queue.schedule()
     },
 
+    /** The others no longer wait for it. */
     drop(id: number): void {
       for (const command of md5s.get(id)?.queue ?? []) reply(command, undefined)
       md5s.delete(id)

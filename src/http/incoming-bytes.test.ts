@@ -139,3 +139,18 @@ test('a client that disconnects fails the read after the bytes that it sent', as
   await assert.rejects(async () => reader.read(), { code: 'IncompleteBody' })
   assert.equal(body.isAbandoned, true)
 })
+
+test('a reader that keeps up is not held up, however much it has read', async () => {
+  const { message, reader, first } = await scene()
+  message.push(piece(0))
+  await first
+  for (let byte = 1; byte <= 20; byte++) {
+    const reading = reader.read()
+    message.push(piece(byte))
+    assert.deepEqual(await reading, piece(byte))
+    message.push(piece(100 + byte))
+    await turn()
+    assert.equal(message.isPaused(), false)
+    assert.deepEqual(reader.read(), piece(100 + byte))
+  }
+})

@@ -161,8 +161,8 @@ export class IncomingBytes extends PieceStream implements PendingWait {
   }
 
   /**
-   * The reader is woken once for all bytes of a turn of the event loop. While it is busy, no more are received than it
-   * can then read at once.
+   * The reader is woken once for all bytes of a turn of the event loop. While it is busy, about as many are received as
+   * it can then read at once.
    */
   #receive(piece: Buffer | null): void {
     if (piece === null) return
@@ -193,7 +193,7 @@ export class IncomingBytes extends PieceStream implements PendingWait {
     this.#timeouts.end(this)
   }
 
-  /** By the event: the runtime's iterator costs more than a small body itself, and `read` joins what it returns. */
+  /** For `data`: the runtime's iterator costs more than a small body, and `read()` joins all that is buffered. */
   #listen(): void {
     if (!this.#isListening) {
       this.#isListening = true

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ByteReader, PieceStream, readerOf, StagedStream } from './piece-stream.ts'
+import { runInNewContext } from 'node:vm'
+import { abandon, type ByteReader, PieceStream, readerOf, StagedStream } from './piece-stream.ts'
 
 const [one, two] = [Buffer.from('one'), Buffer.from('two')]
 
@@ -61,4 +62,20 @@ test('an error of a body rejects the read', async () => {
   )
   await reader.read()
   await assert.rejects(async () => reader.read(), /lost/)
+})
+
+test('a promise of another realm, which is none by its prototype, is awaited', async () => {
+  const { resolve } = runInNewContext('({ resolve: step => Promise.resolve(step) })')
+  const steps = [one, two].map(value => ({ done: false, value }))
+  const next = () => resolve(steps.shift() ?? { done: true, value: undefined })
+  assert.equal(next() instanceof Promise, false)
+  steps.unshift({ done: false, value: one })
+  assert.equal(await allOf(readerOf({ [Symbol.asyncIterator]: () => ({ next }) })), 'one two')
+})
+
+test('a body is given up whatever its end says', async () => {
+  const failing = (): never => {
+    throw new Error('gone')
+  }
+  for (const cancel of [failing, async () => failing()]) await abandon({ read: () => undefined, cancel })
 })

@@ -6,13 +6,25 @@
 import type { MaybePromise } from './maybe-promise.ts'
 
 export interface ByteReader {
-  /** The next piece; undefined at the end. A promise that is returned must be awaited before the next call. */
+  /**
+   * The next piece; undefined at the end. A promise that is returned must be awaited before the next call. An error may
+   * be thrown or reject the promise.
+   */
   read(): MaybePromise<Buffer | undefined>
   /** Nothing more will be read. */
   cancel(): MaybePromise<unknown>
 }
 
-/** Where there is no hurry, it can be read like another iterable. */
+/** Gives up a body whose errors no longer matter. */
+export async function abandon(reader: ByteReader): Promise<void> {
+  try {
+    await reader.cancel()
+  } catch {
+    // It was given up for another reason, which the caller reports.
+  }
+}
+
+/** Also an async iterable, for callers that are not on a hot path. */
 export abstract class PieceStream implements AsyncIterable<Buffer> {
   abstract reader(): ByteReader
 
@@ -31,7 +43,7 @@ export abstract class PieceStream implements AsyncIterable<Buffer> {
   }
 }
 
-/** The stages of a body are made of readers, as generators of iterables. */
+/** A stage through which a body passes, made from its reader. */
 export class StagedStream extends PieceStream {
   readonly #reader: () => ByteReader
 
@@ -51,12 +63,11 @@ const pieceOf = (step: IteratorResult<Buffer>): Buffer | undefined => (step.done
 
 export function readerOf(bytes: Bytes): ByteReader {
   if (bytes instanceof PieceStream) return bytes.reader()
-  const iterator = Symbol.asyncIterator in bytes ? bytes[Symbol.asyncIterator]() : bytes[Symbol.iterator]()
-  return {
-    read() {
-      const step = iterator.next()
-      return step instanceof Promise ? step.then(pieceOf) : pieceOf(step)
-    },
-    cancel: () => iterator.return?.(),
+  if (Symbol.asyncIterator in bytes) {
+    const iterator = bytes[Symbol.asyncIterator]()
+    // A promise of another realm, or a thenable, is none by `instanceof`, and must not pass for the end.
+    return { read: () => Promise.resolve(iterator.next()).then(pieceOf), cancel: () => iterator.return?.() }
   }
+  const iterator = bytes[Symbol.iterator]()
+  return { read: () => pieceOf(iterator.next()), cancel: () => iterator.return?.() }
 }

@@ -106,7 +106,7 @@ class Meter {
     return this.#hash(chunk, 0)
   }
 
-  /** By all digests from this one on. */
+  /** Feeds the chunk to the digests from this index on. */
   #hash(chunk: Buffer, from: number): MaybePromise<Buffer> {
     const { digests } = this.#options
     for (let index = from; index < digests.length; index++) {
