@@ -13,6 +13,9 @@ const MAJORS = ['22', '24', '26']
 const REPRESENTATIVE = [
   'src/http/connection.test.ts',
   'src/http/body-transfer.test.ts',
+  'src/http/incoming-bytes.test.ts',
+  'src/http/shared-buffer-socket.test.ts',
+  'src/edge/socket-reads.test.ts',
   'src/digest/body-digest.test.ts',
   'src/lib/crc.test.ts',
   'src/digest/digest-threads.test.ts',
@@ -37,6 +40,7 @@ const REPRESENTATIVE = [
   'test/http/failed-reads.test.ts',
   'test/http/large-bodies.test.ts',
   'test/http/short-bodies.test.ts',
+  'test/http/socket-reads.test.ts',
   'test/http/unread-bodies.test.ts',
   'test/runtime-check.test.ts',
   'test/serve.test.ts',

@@ -2,6 +2,7 @@
  * Packed blobs that were read more than once, in memory. A blob never changes, so that a copy which was checked when it
  * was read needs no invalidation, and nobody asks for one that is removed.
  */
+import { ownCopy } from '../lib/bytes.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
 import { SecondChanceCache } from '../lib/second-chance-cache.ts'
 import type { BlobId } from './blobs.ts'
@@ -32,9 +33,7 @@ export class BlobCache {
     const mark = id.readUInt32LE(id.length - 4)
     if (this.#blobs.get(name) !== undefined || !this.#blobs.isWanted(name, mark, bytes.length)) return
     // The memory of the original is used again once it is sent.
-    const copy = Buffer.allocUnsafeSlow(bytes.length)
-    bytes.copy(copy)
-    this.#blobs.set(name, copy, copy.length)
+    this.#blobs.set(name, ownCopy(bytes), bytes.length)
   }
 }
 

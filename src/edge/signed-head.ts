@@ -38,8 +38,8 @@ export class SignedHead implements RawRequest {
     this.isShared = isShared
     this.dialect = DIALECTS[claim.scheme.name]
     this.claim = claim
-    // The connection reads into the same memory again.
-    this.#bytes = Buffer.from(head.bytes)
+    // Unless they are kept, the connection reads into the same memory again.
+    this.#bytes = isShared ? head.bytes : Buffer.from(head.bytes)
   }
 
   get headers(): RawRequest['headers'] {

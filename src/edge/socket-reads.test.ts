@@ -50,13 +50,13 @@ interface Begun {
   readonly handedOver: Buffer[]
 }
 
-function answered(): RequestState {
+function answered(body = BODY): RequestState {
   const state = new RequestState()
-  state.response = { status: 200, headers: [['content-length', String(BODY.length)]], body: BODY, close: false }
+  state.response = { status: 200, headers: [['content-length', String(body.length)]], body, close: false }
   return state
 }
 
-function begin(readImmediately: () => MaybePromise<RequestState | undefined> = answered): Begun {
+function begin(readImmediately: () => MaybePromise<RequestState | undefined> = () => answered()): Begun {
   const clock = new ManualClock(0)
   const timeouts = new Timeouts(clock)
   const client = new SlowClient()
@@ -105,6 +105,38 @@ test('a client that takes nothing is cut off', async () => {
   clock.move(TIMEOUTS.responseStallMs)
   timeouts.check()
   assert.equal(client.destroyed, true)
+})
+
+test('a request that arrives during a read of the disk comes after the response', async () => {
+  let respond = (_state: RequestState): void => {}
+  const reading = new Promise<RequestState>(resolve => {
+    respond = resolve
+  })
+  const { client, handedOver } = begin(() => reading)
+  await turn()
+  client.push('PUT /bucket/key HTTP/1.1\r\n')
+  for (let turns = 0; turns < 3; turns++) await turn()
+  assert.deepEqual([client.sizes, handedOver], [[], []])
+  respond(answered(Buffer.alloc(10)))
+  await turn()
+  assert.deepEqual([client.sizes.length, handedOver], [1, []])
+  client.accept()
+  for (let turns = 0; turns < 3; turns++) await turn()
+  assert.deepEqual(handedOver.map(String), ['PUT /bucket/key HTTP/1.1\r\n'])
+})
+
+test('a request that is handed over after a read of the disk takes along what arrived meanwhile', async () => {
+  let giveUp = (): void => {}
+  const reading = new Promise<undefined>(resolve => {
+    giveUp = () => resolve(undefined)
+  })
+  const { client, handedOver } = begin(() => reading)
+  await turn()
+  client.push('next')
+  await turn()
+  giveUp()
+  for (let turns = 0; turns < 3; turns++) await turn()
+  assert.deepEqual(handedOver.map(String), [`${HEAD}next`])
 })
 
 for (const [title, reading] of [

@@ -7,10 +7,10 @@ import type { Socket } from 'node:net'
 import type { Admission } from '../http/admission.ts'
 import type { ClientConnection, InFlightRequest } from '../http/connection.ts'
 import { flushed } from '../http/flushed.ts'
+import { HoldableInput } from '../http/holdable-input.ts'
 import { type PlainHead, parsePlainHead } from '../http/plain-head.ts'
 import { RepeatedHeads } from '../http/repeated-heads.ts'
 import { headerLines, responseHead } from '../http/response-head.ts'
-import { onBytes } from '../http/shared-buffer-socket.ts'
 import type { Timeouts } from '../http/timeouts.ts'
 import { WriteStride } from '../http/write-stride.ts'
 import { returnChunk } from '../lib/buffer-pool.ts'
@@ -53,6 +53,13 @@ interface SocketExchange extends Exchange, InFlightRequest {
   readonly isLast: boolean
 }
 
+/** A connection that was not handed over yet. */
+interface ServedHere {
+  readonly connection: ClientConnection
+  readonly input: HoldableInput
+  leave(bytes: Buffer): void
+}
+
 const ignore = (): void => {}
 
 export class SocketReads {
@@ -72,12 +79,12 @@ export class SocketReads {
   serve(connection: ClientConnection, handOver: (bytes: Buffer) => void): void {
     const { socket } = connection
     const leave = (bytes: Buffer): void => {
-      endReading()
+      const held = input.stop()
       socket.off('end', onEnd)
-      handOver(bytes)
+      handOver(held === undefined ? bytes : Buffer.concat([bytes, held]))
     }
-    const endReading = onBytes(socket, bytes => {
-      if (!this.#isTaken(connection, bytes, leave)) leave(Buffer.from(bytes))
+    const input = new HoldableInput(socket, bytes => {
+      if (!this.#isTaken({ connection, input, leave }, bytes)) leave(Buffer.from(bytes))
     })
     // The client sends no further request.
     const onEnd = (): void => {
@@ -88,7 +95,7 @@ export class SocketReads {
     socket.on('end', onEnd)
   }
 
-  #isTaken(connection: ClientConnection, bytes: Buffer, handOver: (bytes: Buffer) => void): boolean {
+  #isTaken({ connection, input, leave }: ServedHere, bytes: Buffer): boolean {
     const head = connection.isBusy ? undefined : this.#heads.get(bytes)
     if (head === undefined) return false
     const exchange = this.#exchangeOf(connection, head)
@@ -102,7 +109,7 @@ export class SocketReads {
     const serve = (): MaybePromise<void> => {
       const serving =
         reading instanceof Promise
-          ? this.#answerLater(exchange, reading, handOver.bind(undefined, Buffer.from(bytes)))
+          ? this.#answerLater(exchange, reading, { input, handOver: leave.bind(undefined, Buffer.from(bytes)) })
           : this.#answer(exchange, reading)
       return serving instanceof Promise ? this.#counted(serving) : undefined
     }
@@ -146,19 +153,21 @@ export class SocketReads {
     }
   }
 
-  /** The socket is not read meanwhile, so that no later request overtakes this one. */
+  /** What arrives meanwhile is held, so that no later request overtakes this one. */
   async #answerLater(
     exchange: SocketExchange,
     reading: Promise<RequestState | undefined>,
-    handOver: () => void,
+    { input, handOver }: { readonly input: HoldableInput; readonly handOver: () => void },
   ): Promise<void> {
-    const { socket } = exchange.connection
-    socket.pause()
+    input.hold()
     const state = await reading
-    socket.resume()
-    if (state !== undefined) return this.#answer(exchange, state)
+    if (state !== undefined) {
+      await this.#answer(exchange, state)
+      input.release()
+      return
+    }
     // Before this exchange ends: a server that stops closes a connection that has none.
-    if (!socket.destroyed) handOver()
+    if (!exchange.connection.socket.destroyed) handOver()
     this.#leave(exchange)
   }
 

@@ -33,6 +33,36 @@ test('a head does not depend on the memory that it was read from', () => {
   assert.equal(heads.get(bytesOf(presigned))!.request, kept)
 })
 
+test('clients that share a URL and send other headers each have a request of their own', () => {
+  const heads = new RepeatedHeads(parsePlainHead)
+  const sent = ['one', 'two'].map(agent => bytesOf(presigned.replace('\r\n\r\n', `\r\nUser-Agent: ${agent}\r\n\r\n`)))
+  const requests = (): unknown[] => sent.map(bytes => heads.get(bytes)!.request)
+  requests()
+  const kept = requests()
+  assert.notEqual(kept[0], kept[1])
+  for (let times = 0; times < 3; times++) for (const [at, one] of requests().entries()) assert.equal(one, kept[at])
+})
+
+test('a head is read once for each request', () => {
+  let reads = 0
+  const heads = new RepeatedHeads((bytes, isShared) => {
+    reads++
+    return parsePlainHead(bytes, isShared)
+  })
+  for (let times = 0; times < 4; times++) heads.get(bytesOf(signed))
+  assert.equal(reads, 2)
+})
+
+test('kept heads retain no memory beside their own', () => {
+  const memories = new Set<number>()
+  const heads = new RepeatedHeads((bytes, isShared) => {
+    if (isShared) memories.add(bytes.buffer.byteLength)
+    return parsePlainHead(bytes, isShared)
+  })
+  for (let times = 0; times < 2; times++) heads.get(Buffer.from(presigned))
+  assert.deepEqual([...memories], [presigned.length])
+})
+
 test('other heads are read anew each time, and what is not plain is left to the runtime', () => {
   const heads = new RepeatedHeads(parsePlainHead)
   const twice = (text: string) => [heads.get(bytesOf(text)), heads.get(bytesOf(text))]

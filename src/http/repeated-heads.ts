@@ -1,18 +1,21 @@
 /**
  * Signed heads that arrive again as the same bytes: those of presigned URLs, and of clients that repeat a request
- * within the second in which they signed it. From their second use on they share one request, and what follows from it.
+ * within the second in which they signed it. They share one request, and what follows from it.
  */
+import { ownCopy } from '../lib/bytes.ts'
+import { crc32 } from '../lib/crc.ts'
 import { SecondChanceCache } from '../lib/second-chance-cache.ts'
 import { HEAD_BYTES_MAX, type PlainHead } from './plain-head.ts'
 
 /** In the query of a presigned URL, or in the Authorization header. */
 const SIGNATURE = Buffer.from('Signature=')
-const SIGNATURE_DIGITS = 64
 
-/** With what is derived from them, heads take some twenty times this many bytes. */
-const HEADS_BYTES_MAX = 2 ** 19
+const HEADS_BYTES_MAX = 4 * 2 ** 20
+/** What is derived from a head takes about as much as this and five times its bytes. */
+const DERIVED_BYTES = 1024
+const DERIVED_BYTES_PER_BYTE = 5
 
-/** Undefined for bytes that are not one plain head. A request that is shared says so. */
+/** Undefined for bytes that are not one plain head. The bytes of a request that is shared stay as they are. */
 type ReadHead = (bytes: Buffer, isShared: boolean) => PlainHead | undefined
 
 interface KeptHead {
@@ -22,8 +25,8 @@ interface KeptHead {
 
 export class RepeatedHeads {
   readonly #read: ReadHead
-  /** By the digits of the signature, which few heads share. */
-  readonly #kept = new SecondChanceCache<KeptHead>(HEADS_BYTES_MAX)
+  /** By the CRC of the bytes. Those of one signature may differ, as clients that share a URL do. */
+  readonly #kept = new SecondChanceCache<KeptHead, number>(HEADS_BYTES_MAX)
 
   constructor(read: ReadHead) {
     this.#read = read
@@ -31,22 +34,18 @@ export class RepeatedHeads {
 
   /** The bytes may be overwritten afterwards. */
   get(bytes: Buffer): PlainHead | undefined {
-    const at = bytes.length > HEAD_BYTES_MAX ? -1 : bytes.indexOf(SIGNATURE)
-    if (at < 0) return this.#read(bytes, false)
-    const start = at + SIGNATURE.length
-    const digits = bytes.toString('latin1', start, start + SIGNATURE_DIGITS)
-    const kept = this.#kept.get(digits)
+    if (bytes.length > HEAD_BYTES_MAX || !bytes.includes(SIGNATURE)) return this.#read(bytes, false)
+    const crc = crc32(bytes)
+    const kept = this.#kept.get(crc)
     if (kept?.bytes.equals(bytes) === true) return kept.head
-    const head = this.#read(bytes, false)
-    if (head === undefined || !this.#kept.isWanted(digits, markOf(digits), bytes.length)) return head
-    return this.#keep(digits, Buffer.from(bytes)) ?? head
+    const counted = DERIVED_BYTES + (1 + DERIVED_BYTES_PER_BYTE) * bytes.length
+    return this.#kept.isWanted(crc, crc, counted) ? this.#keep(crc, bytes, counted) : this.#read(bytes, false)
   }
 
-  #keep(digits: string, bytes: Buffer): PlainHead | undefined {
+  #keep(crc: number, read: Buffer, counted: number): PlainHead | undefined {
+    const bytes = ownCopy(read)
     const head = this.#read(bytes, true)
-    if (head !== undefined) this.#kept.set(digits, { bytes, head }, bytes.length)
+    if (head !== undefined) this.#kept.set(crc, { bytes, head }, counted)
     return head
   }
 }
-
-const markOf = (digits: string): number => Number.parseInt(digits.slice(0, 8), 16) >>> 0

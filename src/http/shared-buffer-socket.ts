@@ -1,6 +1,6 @@
 /**
- * Connections that read into one buffer. For every read of a socket Node allocates 64 KiB, cuts them to what has
- * arrived and passes them through a stream, which takes a tenth of the processor time of a small request. Its option
+ * Connections that read into one buffer. For every read of a socket Node allocates 64 KiB, shrinks that to what has
+ * arrived and passes it through a stream, which takes a tenth of the processor time of a small request. Its option
  * `onread` avoids that, but a server cannot pass it to the sockets that it accepts: their handles get other sockets.
  */
 import { Socket, type SocketConstructorOpts } from 'node:net'
@@ -30,14 +30,17 @@ class SharedBufferSocket extends Socket {
   }
 }
 
-/** The socket to use instead of one that was just accepted; the same one where the runtime cannot read in this way. */
+/**
+ * The socket to use instead of one that was just accepted; the same one where the runtime cannot read in this way. It
+ * emits no `data`: its bytes go to `onBytes`, or to a parser that reads below the socket.
+ */
 export function withSharedBuffer(accepted: Socket): Socket {
   const former = accepted as unknown as Internals
   const { _handle: handle, _server, server } = former
   if (handle?.useUserBuffer === undefined) return accepted
   const socket = new SharedBufferSocket(handle)
   Object.assign(socket, { _server, server })
-  // It no longer is the connection's, and must not be counted.
+  // The accepted socket has given up its handle, and the server counts the other one.
   former._handle = null
   former._server = null
   return socket

@@ -10,6 +10,13 @@ export interface ByteSpan {
 
 export const copyOf = ({ bytes, start, end }: ByteSpan): Buffer => Buffer.from(bytes.subarray(start, end))
 
+/** In memory of its own: a small copy by `Buffer.from` is cut from a larger buffer, all of which it would retain. */
+export function ownCopy(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
+}
+
 export const textOf = ({ bytes, start, end }: ByteSpan): string => bytes.toString('utf8', start, end)
 
 /** The smallest byte string greater than every string with this prefix; undefined when there is none. */

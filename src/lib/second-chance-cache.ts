@@ -18,9 +18,9 @@ const RECENT_OFFERS = 4096
  */
 const TAKEN_WHEN_FULL = 16
 
-export class SecondChanceCache<T> {
+export class SecondChanceCache<T, Name = string> {
   readonly #bytesMax: number
-  readonly #kept = new Map<string, Kept<T>>()
+  readonly #kept = new Map<Name, Kept<T>>()
   readonly #recent = new RecentMarks(RECENT_OFFERS)
   #bytes = 0
   /** Those offered to a full cache. */
@@ -30,7 +30,7 @@ export class SecondChanceCache<T> {
     this.#bytesMax = bytesMax
   }
 
-  get(name: string): T | undefined {
+  get(name: Name): T | undefined {
     const found = this.#kept.get(name)
     if (found === undefined) return undefined
     found.wasUsed = true
@@ -38,7 +38,7 @@ export class SecondChanceCache<T> {
   }
 
   /** Whether a value that was just needed should be kept: one that was needed lately, as its mark tells, and fits. */
-  isWanted(name: string, mark: number, bytes: number): boolean {
+  isWanted(name: Name, mark: number, bytes: number): boolean {
     if (bytes > this.#bytesMax) return false
     const kept = this.#kept.get(name)
     if (kept === undefined && this.#recent.isNew(mark)) return false
@@ -47,7 +47,7 @@ export class SecondChanceCache<T> {
   }
 
   /** Replaces the value of the same name. */
-  set(name: string, value: T, bytes: number): void {
+  set(name: Name, value: T, bytes: number): void {
     const kept = this.#kept.get(name)
     this.#bytes += bytes - (kept?.bytes ?? 0)
     if (kept === undefined) this.#kept.set(name, { value, bytes, wasUsed: false })

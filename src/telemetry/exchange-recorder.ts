@@ -88,7 +88,7 @@ interface LineParts {
   readonly fromResource: string
 }
 
-/** Those of the last line of each operation: a client sends many requests of a kind. */
+/** The parts of the last line of each operation: a client sends many requests of a kind. */
 const lastParts = new Map<string, LineParts>()
 
 function partsOf(line: RequestLine): LineParts {

@@ -2,6 +2,7 @@
  * Opens the current version of a key without a promise, where the engine returns records at once. Anything out of the
  * ordinary is undefined, and left to a request's session.
  */
+import { ownCopy } from '../../lib/bytes.ts'
 import { knownNow } from '../../lib/maybe-promise.ts'
 import { memoryLimit } from '../../lib/memory-limit.ts'
 import { SecondChanceCache } from '../../lib/second-chance-cache.ts'
@@ -70,7 +71,7 @@ export class ImmediateOpen {
   }
 
   #read({ bucket: name, key }: CurrentVersion, resource: string, pin: number): OpenedObject | undefined {
-    // A name of a bucket has no slash, so it is none of a version.
+    // Names of buckets have no slash, so they cannot equal the path of an object.
     if (!isBucketName(name)) return undefined
     const keptBucket = this.#records.get(name)
     const keptVersion = this.#records.get(resource)
@@ -94,11 +95,4 @@ export class ImmediateOpen {
     const kept = { key: ownCopy(key), value: ownCopy(value), stamp }
     this.#records.set(name, { key: kept.key, known: kept }, bytes)
   }
-}
-
-/** Keys and values are cut from larger buffers, which a single one of them would retain. */
-function ownCopy(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length)
-  bytes.copy(copy)
-  return copy
 }

@@ -12,7 +12,7 @@ export interface EpochGuard {
 
 export class EpochTracker implements EpochGuard {
   #next = 0
-  /** Without the one entered last: most have left before the next enters, and a set is much dearer than a field. */
+  /** All but the newest, which is in a field: most leave before the next one enters, and a set costs much more. */
   readonly #active = new Set<number>()
   #last: number | undefined
   /** Waiters in epoch order; the first one resolves next. */
