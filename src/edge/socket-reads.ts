@@ -153,7 +153,7 @@ export class SocketReads {
     }
   }
 
-  /** What arrives meanwhile is held, so that no later request overtakes this one. */
+  /** Bytes that arrive meanwhile are held, so that no later request overtakes this one. */
   async #answerLater(
     exchange: SocketExchange,
     reading: Promise<RequestState | undefined>,

@@ -26,7 +26,7 @@ async function connected(use: (served: Socket, client: Socket) => Promise<void>)
   }
 }
 
-/** What the listener of a stream gets. */
+/** A stream, and the pieces that its listener has got. */
 function scene() {
   const stream = new PassThrough({ highWaterMark: 4 })
   const taken: string[] = []

@@ -11,7 +11,7 @@ import { HEAD_BYTES_MAX, type PlainHead } from './plain-head.ts'
 const SIGNATURE = Buffer.from('Signature=')
 
 const HEADS_BYTES_MAX = 4 * 2 ** 20
-/** What is derived from a head takes about as much as this and five times its bytes. */
+/** The values derived from a head take about as much as this and five times its bytes. */
 const DERIVED_BYTES = 1024
 const DERIVED_BYTES_PER_BYTE = 5
 
