@@ -8,6 +8,9 @@ import { bad, type DoctorFinding, good, odd } from './doctor-finding.ts'
 import { folderFindings } from './folder-findings.ts'
 import { poolFindings } from './pool-findings.ts'
 
+/** A person waits for the answer, and a store that cannot be reached for that long is worth a finding. */
+const RETRIES = { forMs: 3_000 }
+
 export function judgeStore(place: string, { refusesOverwrites, verifies }: StoreFacts): DoctorFinding[] {
   const overwrites = refusesOverwrites ? 'it refuses overwrites when asked to' : 'it cannot refuse overwrites'
   return [
@@ -21,7 +24,7 @@ async function storeFindings(place: string): Promise<DoctorFinding[]> {
   const { UnfitStore } = await import('../blobs/s3/store-check.ts')
   try {
     const options = s3OptionsOf(new URL(place), systemRandom.bytes(WRITER_BYTES))
-    return judgeStore(printableBlobsPlace(place), await inspectS3Store(options))
+    return judgeStore(printableBlobsPlace(place), await inspectS3Store({ ...options, retries: RETRIES }))
   } catch (error) {
     const advice =
       error instanceof UnfitStore ? 'use another store or bucket: a server refuses it' : 'the server would not start'
