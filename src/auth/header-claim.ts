@@ -52,9 +52,6 @@ const ROOM_BYTES = 16 * 1024
 
 const ALL = [SCHEMES.s3, SCHEMES.svc]
 
-/** The text before a signature does not depend on it. */
-const NO_SIGNATURE = '0'.repeat(SIGNATURE_DIGITS)
-
 export class HeaderClaims {
   readonly #names: readonly string[]
   /** Each name with its colon. */
@@ -98,7 +95,7 @@ export class HeaderClaims {
     if (scheme === undefined) return OTHER
     let authorization: Authorization | undefined
     try {
-      authorization = authorizationBefore(text, NO_SIGNATURE, scheme)
+      authorization = authorizationBefore(text, scheme)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
     }

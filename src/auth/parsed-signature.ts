@@ -7,6 +7,7 @@
 import { BodyDigest } from '../digest/body-digest.ts'
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { ParseCache } from '../lib/parse-cache.ts'
 import type { Caller, Credential } from '../model/caller.ts'
 import { Fault, type FaultDetails } from '../model/faults.ts'
 import type { SignatureChain } from './chunk-signatures.ts'
@@ -20,6 +21,7 @@ import {
   EMPTY_SHA256,
   type HeaderFields,
   isSignature,
+  SCHEMES,
   type Scheme,
   type Scope,
   SIGNATURE_DIGITS,
@@ -142,30 +144,32 @@ export function requestedCredential(request: RawRequest, scheme: Scheme): Parsed
   }
 }
 
-const REMEMBERED_MAX = 1024
-/** Parsed headers by their text before a final signature, which a client repeats in every request. */
-const remembered = new Map<string, Authorization>()
-
 /** The signature follows as a separate last part. */
 const BEFORE_SIGNATURE = /, *Signature=$/
 
-/** A header whose last part is the signature; undefined for another order. */
-export function authorizationBefore(head: string, signature: string, scheme: Scheme): Authorization | undefined {
-  return BEFORE_SIGNATURE.test(head) ? readAuthorization(head + signature, scheme) : undefined
+/** The text before a signature does not depend on it. */
+const NO_SIGNATURE = '0'.repeat(SIGNATURE_DIGITS)
+
+/** A header whose last part is the signature, without its digits; undefined for another order. */
+export function authorizationBefore(head: string, scheme: Scheme): Authorization | undefined {
+  return BEFORE_SIGNATURE.test(head) ? readAuthorization(head + NO_SIGNATURE, scheme) : undefined
 }
+
+/** Anyone can fill it, and a list of short names takes twenty times the memory of its text. */
+const HEADS_CHARACTERS_MAX = 2 ** 17
+
+const headsOf = (scheme: Scheme): ParseCache<Authorization> =>
+  new ParseCache(head => readAuthorization(head + NO_SIGNATURE, scheme), HEADS_CHARACTERS_MAX)
+
+/** By the text before a final signature, which a client repeats in every request. */
+const cachedHeads = { svc: headsOf(SCHEMES.svc), s3: headsOf(SCHEMES.s3) }
 
 /** Equals parsing it: a signature at the end does not affect the text before it. */
 function authorizationOf(text: string, scheme: Scheme): Authorization {
   const head = text.slice(0, -SIGNATURE_DIGITS)
   const signature = text.slice(-SIGNATURE_DIGITS)
-  if (!isSignature(signature)) return readAuthorization(text, scheme)
-  const known = remembered.get(head)
-  if (known?.scheme === scheme) return { ...known, signature }
-  const read = authorizationBefore(head, signature, scheme)
-  if (read === undefined) return readAuthorization(text, scheme)
-  if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!)
-  remembered.set(head, read)
-  return read
+  if (!isSignature(signature) || !BEFORE_SIGNATURE.test(head)) return readAuthorization(text, scheme)
+  return { ...cachedHeads[scheme.name].get(head), signature }
 }
 
 export function parseHeaderSignature(authorization: string, fields: HeaderFields, scheme: Scheme): ParsedSignature {

@@ -146,13 +146,16 @@ export function parseQuerySignature(pairs: readonly QueryPair[], fields: HeaderF
   return signedQuery(query, query.signature, fields, scheme)
 }
 
+/** Anyone can fill it, and a list of short names takes twenty times the memory of its text. */
+const QUERIES_CHARACTERS_MAX = 2 ** 18
+
 const presignedQueries = (scheme: Scheme): ParseCache<PresignedQuery> =>
   new ParseCache(unsigned => {
     const pairs = canonicalPairs(queryIn(scheme, unsigned))
     const other = scheme.name === 'svc' ? SCHEMES.s3 : SCHEMES.svc
     if (isPresigned(pairs, other) || oldQuerySignature(pairs) !== undefined) throw otherScheme(scheme)
     return parsePresignedQuery(pairs, scheme)
-  })
+  }, QUERIES_CHARACTERS_MAX)
 
 /** By query without the digits of its signature: URLs that were signed together, or are used again, share one. */
 const cachedQueries = { svc: presignedQueries(SCHEMES.svc), s3: presignedQueries(SCHEMES.s3) }

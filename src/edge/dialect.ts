@@ -4,6 +4,7 @@
  */
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/signing.ts'
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
+import { ownText } from '../lib/own-text.ts'
 import { Fault } from '../model/faults.ts'
 import type { DialectBehavior } from '../operations/context.ts'
 import { GROUP_URIS } from '../rules/access/names.ts'
@@ -166,23 +167,31 @@ interface SentName {
 }
 
 const NAMES_MAX = 1_000
+/** Longer names are looked up each time: anyone can send them. */
+const NAME_CHARACTERS_MAX = 64
 /** Cached by the name as sent: clients repeat the same names. */
 const names = new Map<string, SentName>()
 
 export function nameSent(sent: string): SentName {
   const known = names.get(sent)
   if (known !== undefined) return known
+  if (sent.length > NAME_CHARACTERS_MAX) return readName(sent)
+  if (names.size >= NAMES_MAX) names.delete(names.keys().next().value!)
+  const own = ownText(sent)
+  const read = readName(own)
+  names.set(own, read)
+  return read
+}
+
+function readName(sent: string): SentName {
   const name = sent.toLowerCase()
   const spoken = ALL.find(({ prefix }) => name.startsWith(prefix))
-  const read = {
+  return {
     spoken,
     neutral: spoken === undefined ? name : neutralName(spoken, name),
     svc: neutralName(DIALECTS.svc, name),
     s3: neutralName(DIALECTS.s3, name),
   }
-  if (names.size >= NAMES_MAX) names.delete(names.keys().next().value!)
-  names.set(sent, read)
-  return read
 }
 
 /** The neutral name of a header as sent. */

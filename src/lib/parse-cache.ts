@@ -1,3 +1,5 @@
+import { ownText } from './own-text.ts'
+
 /** Room for fifty large documents or thousands of small ones; others are parsed again. */
 const CHARACTERS_MAX = 2 ** 20
 
@@ -17,9 +19,10 @@ export class ParseCache<T> {
     return this.#characters
   }
 
-  get(text: string): T {
-    const cached = this.#cache.get(text)
+  get(sent: string): T {
+    const cached = this.#cache.get(sent)
     if (cached !== undefined) return cached
+    const text = ownText(sent)
     const parsed = this.#parse(text)
     this.#cache.set(text, parsed)
     this.#characters += text.length
