@@ -109,6 +109,8 @@ export class Listener {
     this.#server.maxConnections = CONNECTIONS_MAX
     // The pipeline limits the count; a limit here would silently drop the rest.
     this.#server.maxHeadersCount = 0
+    // A client that has sent its last request gets the response, here as where the socket is read directly.
+    if (!this.#isSecure) Object.assign(this.#server, { httpAllowHalfOpen: true })
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broke(error.code, socket as Socket))
     this.#server.on('connect', (_message, socket) => this.#handedOver(socket as Socket))
   }
