@@ -3,7 +3,6 @@
  * read here: a request that arrives as one plain head, and that the fast path answers with few bytes, is answered on
  * the socket. The first other request hands the connection to the runtime for good, with the bytes that have arrived.
  */
-import type { Socket } from 'node:net'
 import type { Admission } from '../http/admission.ts'
 import type { ClientConnection, InFlightRequest } from '../http/connection.ts'
 import { flushed } from '../http/flushed.ts'
@@ -205,8 +204,9 @@ export class SocketReads {
     if (isLast) connection.endsWithAnswer()
     if (request.method === 'HEAD' || body === undefined) socket.write(head, 'latin1')
     else {
-      exchange.sentBytes = (body as Buffer).length
-      if (exchange.sentBytes > SHORT_BODY_BYTES_MAX) return this.#sendInPieces(socket, head, body as Buffer)
+      const { length } = body as Buffer
+      if (length > SHORT_BODY_BYTES_MAX) return this.#sendInPieces(exchange, head, body as Buffer)
+      exchange.sentBytes = length
       socket.cork()
       socket.write(head, 'latin1')
       socket.write(body as Buffer)
@@ -216,19 +216,19 @@ export class SocketReads {
   }
 
   /** Each piece has its own time to drain. Until the last the socket is not read: no response may get in between. */
-  #sendInPieces(socket: Socket, head: string, body: Buffer): MaybePromise<void> {
+  #sendInPieces(exchange: SocketExchange, head: string, body: Buffer): MaybePromise<void> {
     const { timeouts } = this.#parts
+    const { socket } = exchange.connection
     const stride = new WriteStride(timeouts.clock)
-    let at = 0
     const sendRest = (): MaybePromise<void> => {
-      while (at < body.length && !socket.destroyed) {
-        const piece = body.subarray(at, at + stride.bytes)
+      while (exchange.sentBytes < body.length && !socket.destroyed) {
+        const piece = body.subarray(exchange.sentBytes, exchange.sentBytes + stride.bytes)
         stride.begin()
         socket.cork()
-        if (at === 0) socket.write(head, 'latin1')
+        if (exchange.sentBytes === 0) socket.write(head, 'latin1')
         socket.write(piece)
         socket.uncork()
-        at += piece.length
+        exchange.sentBytes += piece.length
         const waiting = flushed(socket, timeouts)
         if (waiting instanceof Promise) {
           return waiting.then(() => {
