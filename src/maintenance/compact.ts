@@ -11,6 +11,7 @@ import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
 import { transact } from '../store/commit/transaction.ts'
 import { addGarbage } from '../store/content/reference-counts.ts'
+import { whileCopying } from '../store/reclaim/copying.ts'
 import type { Epoch } from '../store/reclaim/reclamation-barrier.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import type { MaintenanceStep } from './maintenance-step.ts'
@@ -194,10 +195,7 @@ export class Compactor implements MaintenanceStep {
 
   /** Adds the volumes of blobs that could not be moved to `failed`. */
   async #moveGroup(group: readonly LiveBlob[], failed: Set<string>): Promise<void> {
-    const { readers } = this.#context
-    // Entered as a reader, since the blobs and their volumes may be freed at any time.
-    const pin = readers.enter()
-    try {
+    await whileCopying(this.#context, async () => {
       const bodies = await settled(group, blob => this.#bodyOf(blob))
       const moves = await settled(group, (blob, index) => this.#move(blob, bodies[index]!))
       for (const [index, moved] of moves.entries()) {
@@ -209,9 +207,7 @@ export class Compactor implements MaintenanceStep {
         if (!(reason instanceof DamagedBlob) && (reason as NodeJS.ErrnoException).code !== 'EIO') throw reason
         this.damaged.push(reason as Error)
       }
-    } finally {
-      readers.leave(pin)
-    }
+    })
   }
 
   /** Where moves share a volume, all bodies are read first, so that their writes arrive together. */

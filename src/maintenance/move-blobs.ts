@@ -9,6 +9,7 @@ import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { keyRanges, recordKey } from '../store/commit/record-keys.ts'
 import { transact } from '../store/commit/transaction.ts'
 import { type BlobsMove, readBlobsMove, writeBlobsMove } from '../store/content/blobs-move.ts'
+import { whileCopying } from '../store/reclaim/copying.ts'
 import type { Epoch } from '../store/reclaim/reclamation-barrier.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import type { MaintenanceStep } from './maintenance-step.ts'
@@ -71,6 +72,8 @@ export class BlobMover implements MaintenanceStep {
     if (move?.state !== 'moving') return 'idle'
     this.#move ??= move
     if (!isSameMove(move, this.#move)) return 'idle'
+    // A lost record may name any blob of the source: until it is rebuilt, the move cannot be complete.
+    if (this.#context.losses.isAny) return 'idle'
     this.#round ??= await this.#begin()
     try {
       return await this.#advance(this.#round)
@@ -165,16 +168,12 @@ export class BlobMover implements MaintenanceStep {
   }
 
   async #moveGroup(round: Round, group: readonly PackedBlob[]): Promise<void> {
-    const { readers } = this.#context
-    const pin = readers.enter()
-    try {
-      round.found += group.length
+    round.found += group.length
+    await whileCopying(this.#context, async () => {
       // All bodies are read first, so that their writes arrive together and share a batch.
       const bodies = await allDone(group.map(blob => this.#bodyOf(round, blob)))
       await allDone(group.map((blob, index) => this.#movePacked(blob, bodies[index])))
-    } finally {
-      readers.leave(pin)
-    }
+    })
   }
 
   async #bodyOf(round: Round, { entry, record }: PackedBlob): Promise<Buffer | undefined> {
@@ -223,7 +222,7 @@ export class BlobMover implements MaintenanceStep {
       ids.push(next.value)
     }
     if (ids.length === 0) return false
-    const isCopied = await allDone(ids.map(id => this.#copySolo(round, id)))
+    const isCopied = await allDone(ids.map(id => whileCopying(this.#context, () => this.#copySolo(round, id))))
     const copied = ids.filter((_, index) => isCopied[index])
     if (copied.length > 0) {
       this.#removals.push({ ids: copied, epoch: this.#context.reclamation.epoch('readers') })
@@ -233,26 +232,20 @@ export class BlobMover implements MaintenanceStep {
 
   /** True when the source's bytes are not needed any more. Files without a record are left to the sweep. */
   async #copySolo(round: Round, id: Buffer): Promise<boolean> {
-    const { readers, meta } = this.#context
-    const pin = readers.enter()
+    const key = recordKey.blob(id)
+    const entry = await this.#context.meta.get(key)
+    if (entry === undefined) return false
+    const record = blobFormat.decode(entry.value)
+    round.found++
+    // An earlier run has named it in a volume of the target.
+    if (record.volume !== undefined) return true
     try {
-      const key = recordKey.blob(id)
-      const entry = await meta.get(key)
-      if (entry === undefined) return false
-      const record = blobFormat.decode(entry.value)
-      round.found++
-      // An earlier run has named it in a volume of the target.
-      if (record.volume !== undefined) return true
-      try {
-        await this.#copyWhole(id, key, record)
-        this.#count(record.storedLength)
-        return true
-      } catch (error) {
-        await this.#judge(round, error, key, record)
-        return false
-      }
-    } finally {
-      readers.leave(pin)
+      await this.#copyWhole(id, key, record)
+      this.#count(record.storedLength)
+      return true
+    } catch (error) {
+      await this.#judge(round, error, key, record)
+      return false
     }
   }
 
