@@ -184,7 +184,14 @@ export async function redirectOnBucketHost(
   { bucket, request, facts }: Pick<WebsiteRequest, 'bucket' | 'request' | 'facts'>,
 ): Promise<OperationResponse> {
   if (headerIn(response, REDIRECT) === undefined || splitTarget(request.target).query !== '') return response
-  return (await facts.bucket(bucket)).documents.includes('website') ? honoured(response) : response
+  let isWebsite: boolean
+  try {
+    isWebsite = (await facts.bucket(bucket)).documents.includes('website')
+  } catch (error) {
+    await giveUp(response)
+    throw error
+  }
+  return isWebsite ? honoured(response) : response
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -4,6 +4,7 @@ import type { Exchange } from '../edge/exchange.ts'
 import { ConnectionCut, type FaultInjector, type InterceptedRequest } from '../edge/fault-injection.ts'
 import type { RequestState } from '../edge/request-state.ts'
 import { systemClock } from '../lib/clock.ts'
+import { abandon, readerOf } from '../lib/piece-stream.ts'
 import { Fault } from '../model/faults.ts'
 import type { FaultEffect, FaultMatch, FaultRule, HoldfastFaults } from './api.ts'
 import { checkRule } from './check-options.ts'
@@ -70,6 +71,15 @@ async function cutResponse(incoming: Exchange, respond: Respond, bytes: number):
   return { ...state, response: { ...response, body: cut(whole, bytes) } }
 }
 
+async function loseResponse(incoming: Exchange, respond: Respond): Promise<void> {
+  try {
+    const { body } = (await respond(incoming)).response
+    if (body !== undefined && !Buffer.isBuffer(body)) await abandon(readerOf(body))
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+  }
+}
+
 export class FaultList {
   readonly #injected = new Set<Injected>()
   /** Aborts pending delays. */
@@ -91,9 +101,7 @@ export class FaultList {
     if (effect === 'internal-error') throw new Fault('InternalError')
     if (effect === 'disk-full') return this.#onFullDisk.run(true, () => respond(incoming))
     if (effect === 'lost-answer') {
-      await respond(incoming).catch((error: unknown) => {
-        if (!(error instanceof Fault)) throw error
-      })
+      await loseResponse(incoming, respond)
       throw new ConnectionCut()
     }
     if ('delay' in effect) {

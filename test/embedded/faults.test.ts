@@ -2,6 +2,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import type { Exchange } from '../../src/edge/exchange.ts'
+import { ConnectionCut } from '../../src/edge/fault-injection.ts'
+import { RequestState } from '../../src/edge/request-state.ts'
+import { FaultList } from '../../src/embedded/faults.ts'
+import { StagedStream } from '../../src/lib/piece-stream.ts'
 import { withFolder } from '../store/fixture.ts'
 import { BUCKET, type Embedded, using } from './fixture.ts'
 
@@ -140,6 +145,26 @@ test('a response is lost after its request took effect', () =>
     hf.faults.add({ match: { method: 'HEAD' }, times: 1, fault: 'lost-answer' })
     await assert.rejects(send({ method: 'HEAD', path: '/k' }))
   }))
+
+test('the body of a response that is lost is given up', async () => {
+  const faults = new FaultList()
+  faults.handle().add({ fault: 'lost-answer' })
+  let isGivenUp = false
+  const body = new StagedStream(() => ({
+    read: () => undefined,
+    cancel: () => {
+      isGivenUp = true
+    },
+  }))
+  const state = new RequestState()
+  state.response = { status: 200, headers: [], body, close: false }
+  const request = { operation: 'GetObject', method: 'GET', bucket: 'b', key: 'k' }
+  await assert.rejects(
+    faults.faultInjector(request, {} as Exchange, async () => state),
+    ConnectionCut,
+  )
+  assert.equal(isGivenUp, true)
+})
 
 test('an injected cut is not logged as an error', async () => {
   const log: Readonly<Record<string, unknown>>[] = []
