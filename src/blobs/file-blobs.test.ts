@@ -55,6 +55,20 @@ test('files are discarded one at a time, and a failure does not stop the next', 
   await next
 })
 
+test('a failed upload is discarded, and does not wait for what is being freed', async () => {
+  const { begun, blobs } = await held()
+  void blobs.remove(soloId(1), SOLO)
+  async function* body(): AsyncGenerator<Buffer> {
+    for (let n = 0; n < 4; n++) yield Buffer.alloc(2 ** 20)
+    throw new Error('the client has left')
+  }
+  const failing = assert.rejects(blobs.write(soloId(2), body()), /the client has left/)
+  while (begun.length < 2) await turn()
+  assert.match(begun[1]!.path, new RegExp(soloId(2).toString('hex')))
+  begun[1]!.end()
+  await failing
+})
+
 test('a removal that never ends holds up only those of the same place', async () => {
   const [hung, other] = [await held(), await held()]
   void hung.blobs.remove(soloId(1), SOLO)

@@ -20,6 +20,7 @@ import {
   type PackedEntry,
   type VolumeState,
 } from './blobs.ts'
+import { Discards } from './discards.ts'
 import { FolderSync } from './folder-sync.ts'
 import { FrameBuilder } from './frame-builder.ts'
 import { checkRange, type FrameSource, readFrames, readWholeFrames } from './frame-reader.ts'
@@ -81,8 +82,7 @@ class FileBlobs implements Blobs {
   readonly #readers: OpenVolumes
   readonly #cache: BlobCache
   readonly #writes = new Set<Promise<BlobLocation>>()
-  /** The last discarded file. Blobs elsewhere have their own, since a network disk may not answer for hours. */
-  #discarding: Promise<void> = Promise.resolve()
+  readonly #discards: Discards
   #closed = false
 
   constructor(options: BlobsOptions, volumesFolder: string, soloRoot: string) {
@@ -95,7 +95,9 @@ class FileBlobs implements Blobs {
     const durable = this.#durable
     this.#writer = new VolumeWriter({ disk, folder: volumesFolder, writer, durable, volumeBytesMax })
     this.#folders = new FolderSync(disk)
-    this.#solo = { disk, root: soloRoot, folders: this.#folders, durable }
+    this.#discards = new Discards(disk)
+    // A failed upload does not wait for what is being freed.
+    this.#solo = { disk, root: soloRoot, folders: this.#folders, discards: new Discards(disk), durable }
     this.#soloFolders = new SoloFolders(this.#solo)
     this.#readers = new OpenVolumes(disk, volumesFolder)
     this.#cache = new BlobCache(options.cacheBytesMax ?? defaultCacheBytes())
@@ -213,16 +215,7 @@ class FileBlobs implements Blobs {
   }
 
   async remove(id: BlobId, location: BlobLocation): Promise<void> {
-    if (location.volume === undefined) await this.#discard(soloPath(this.#solo.root, id))
-  }
-
-  /** One file at a time: each removal holds a thread of the few that the runtime has for all files. */
-  #discard(path: string): Promise<void> {
-    const disk = this.#disk
-    if (disk.discard === undefined) return disk.remove(path)
-    const removal = this.#discarding.then(() => disk.discard!(path))
-    this.#discarding = removal.catch(() => {})
-    return removal
+    if (location.volume === undefined) await this.#discards.remove(soloPath(this.#solo.root, id))
   }
 
   async volumes(): Promise<readonly VolumeState[]> {
@@ -286,7 +279,7 @@ class FileBlobs implements Blobs {
     assert(parseVolumeName(volume) !== undefined, `${JSON.stringify(volume)} is not a volume`)
     assert(volume !== this.#writer.open, `volume ${volume} is still being written`)
     this.#readers.forget(volume)
-    await this.#discard(join(this.#volumesFolder, volume))
+    await this.#discards.remove(join(this.#volumesFolder, volume))
     if (this.#durable) await this.#folders.sync(this.#volumesFolder)
   }
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import type { BlobId, BlobLocation } from './blobs.ts'
+import type { Discards } from './discards.ts'
 import type { FolderSync } from './folder-sync.ts'
 import type { FrameBuilder } from './frame-builder.ts'
 import { BLOB_ID_BYTES, footerOf } from './frames.ts'
@@ -23,6 +24,7 @@ export interface SoloFiles {
   /** The parent of the 256 folders. */
   readonly root: string
   readonly folders: FolderSync
+  readonly discards: Discards
   readonly durable: boolean
 }
 
@@ -126,7 +128,7 @@ export class SoloWriter {
     await this.#writing.catch(() => {})
     await this.#pushing
     await this.#file.close().catch(() => {})
-    await this.#files.disk.remove(this.#path).catch(() => {})
+    await this.#files.discards.remove(this.#path).catch(() => {})
     await this.#named.catch(() => {})
   }
 }
