@@ -15,7 +15,7 @@ import { Timeouts } from '../../src/http/timeouts.ts'
 import { ManualClock, systemClock } from '../../src/lib/clock.ts'
 import { ingest } from '../../src/store/content/ingest.ts'
 import { shortOrLong } from '../long.ts'
-import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
+import { assertWhole, bytesOf, faultOf, freshStore, gate, makeBucket, OWNER, payload, put, settle } from './fixture.ts'
 
 /** Bytes as they arrive from a client, cut into these sizes in turn. */
 function* cut(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
@@ -250,3 +250,22 @@ for (const length of [3_000, 300_000]) {
     assert.equal(closed, 1)
   })
 }
+
+test('a refusal does not wait until the bytes of its upload are freed', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'k', 'first')
+  const { blobs, drafts } = store.context
+  const remove = blobs.remove.bind(blobs)
+  const mayFree = gate()
+  blobs.remove = (...where) => mayFree.opened.then(() => remove(...where))
+  const upload = { bucket: 'bucket', key: 'k', owner: OWNER, body: [payload(2 ** 21)] }
+  const precondition = { ifMatch: undefined, ifNoneMatch: ['*'] }
+  assert.equal(await faultOf(store.objects.put({ ...upload, precondition })), 'PreconditionFailed')
+  assert.equal(drafts.count, 1)
+  const isFreed = drafts.drained()
+  mayFree.open()
+  await isFreed
+  await settle(store)
+  await assertWhole(store)
+})

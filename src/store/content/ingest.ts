@@ -260,7 +260,8 @@ export async function withDraft<T>(draft: Draft, commit: () => Promise<T>): Prom
     draft.committed()
     return result
   } catch (error) {
-    if (!(error instanceof OutcomeUnknown)) await draft.discard().catch(() => undefined)
+    // The refusal does not wait: files are freed one at a time.
+    if (!(error instanceof OutcomeUnknown)) draft.discard().catch(() => undefined)
     throw error
   }
 }
