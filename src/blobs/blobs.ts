@@ -63,8 +63,11 @@ export interface Blobs {
   readonly merging?: MergeLimits
   /** Throws DiskFull if this many bytes would eat into the reserve; for bytes stored elsewhere on this disk. */
   ensureSpace(bytes: number): Promise<void> | undefined
-  /** Durable when it resolves. A body that throws leaves only dead bytes behind. */
-  write(id: BlobId, body: Body, frameBytes?: number): Promise<BlobLocation>
+  /**
+   * Durable when it resolves. A body that throws leaves only dead bytes behind. Where another process may write the
+   * same blob, a torn one must be kept: nothing is removed by its name, which may be that of the other's by then.
+   */
+  write(id: BlobId, body: Body, frameBytes?: number, torn?: 'remove' | 'keep'): Promise<BlobLocation>
   /** Payload bytes [start, end); every frame is checked before its bytes are returned. Streams with back-pressure. */
   read(id: BlobId, location: BlobLocation, start: number, end: number): AsyncIterable<Buffer>
   /** The same range as one buffer, without waiting where it is cached; undefined where it must be streamed. */

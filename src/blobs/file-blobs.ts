@@ -103,11 +103,16 @@ class FileBlobs implements Blobs {
     this.#cache = new BlobCache(options.cacheBytesMax ?? defaultCacheBytes())
   }
 
-  async write(id: BlobId, body: Body, frameBytes = FRAME_BYTES): Promise<BlobLocation> {
+  async write(
+    id: BlobId,
+    body: Body,
+    frameBytes = FRAME_BYTES,
+    torn: 'remove' | 'keep' = 'remove',
+  ): Promise<BlobLocation> {
     assert.equal(id.length, BLOB_ID_BYTES, 'a blob id has 16 bytes')
     checkFrameBytes(frameBytes)
     if (this.#closed) throw new Error('the blobs are closed')
-    const writing = this.#store(id, body, frameBytes)
+    const writing = this.#store(new FrameBuilder(id, frameBytes), body, torn)
     this.#writes.add(writing)
     try {
       return await writing
@@ -118,9 +123,8 @@ class FileBlobs implements Blobs {
     }
   }
 
-  async #store(id: BlobId, body: Body, frameBytes: number): Promise<BlobLocation> {
+  async #store(frames: FrameBuilder, body: Body, torn: 'remove' | 'keep'): Promise<BlobLocation> {
     await this.#space.ensureSpace(0)
-    const frames = new FrameBuilder(id, frameBytes)
     const reader = readerOf(body)
     let solo: SoloWriter | undefined
     try {
@@ -144,11 +148,11 @@ class FileBlobs implements Blobs {
       }
     } catch (error) {
       await abandon(reader)
-      await solo?.abandon()
+      await solo?.abandon(torn)
       throw error
     }
     frames.head('packed')
-    const { length, pendingBytes: bytes } = frames
+    const { id, frameBytes, length, pendingBytes: bytes } = frames
     await this.#space.ensureSpace(bytes)
     return this.#writer.append({ id, pieces: frames.take(), bytes, length, frameBytes })
   }

@@ -123,12 +123,12 @@ export class SoloWriter {
     return { volume: undefined, offset: 0, length, frameBytes }
   }
 
-  /** Removes the file. If that fails, no record names it and a sweep finds it. */
-  async abandon(): Promise<void> {
+  /** If a removal fails, no record names the file and a sweep finds it. */
+  async abandon(torn: 'remove' | 'keep'): Promise<void> {
     await this.#writing.catch(() => {})
     await this.#pushing
     await this.#file.close().catch(() => {})
-    await this.#files.discards.remove(this.#path).catch(() => {})
+    if (torn === 'remove') await this.#files.discards.remove(this.#path).catch(() => {})
     await this.#named.catch(() => {})
   }
 }

@@ -259,7 +259,9 @@ export class BlobMover implements MaintenanceStep {
     await this.#confirmMove()
     // A copy that was missing is not removed: if there is one now, another mover has made it.
     if (before === 'damaged') await target.remove(id, location)
-    const copy = await target.write(id, source.read(id, location, 0, location.length), record.frameBytes)
+    const body = source.read(id, location, 0, location.length)
+    // Another mover may have taken over and made a whole copy: a torn one is replaced in the next round.
+    const copy = await target.write(id, body, record.frameBytes, 'keep')
     await readThrough(target, id, copy)
     if (copy.volume !== undefined) await this.#name(key, record, copy)
   }

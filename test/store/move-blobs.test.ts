@@ -2,25 +2,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Blobs } from '../../src/blobs/blobs.ts'
-import { openBlobs } from '../../src/blobs/file-blobs.ts'
-import { MovingBlobs } from '../../src/blobs/moving-blobs.ts'
-import { Keyring } from '../../src/crypto/keyring.ts'
-import { keyringInFolder } from '../../src/crypto/keyring-file.ts'
-import { ManualClock } from '../../src/lib/clock.ts'
-import { Ids } from '../../src/lib/ids.ts'
-import { MemoryDisk } from '../../src/lib/memory-disk.ts'
-import type { Random } from '../../src/lib/random.ts'
 import { Compactor } from '../../src/maintenance/compact.ts'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { BlobMover } from '../../src/maintenance/move-blobs.ts'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
-import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
-import type { Meta } from '../../src/meta/meta.ts'
 import { enterBlobsMove } from '../../src/server/blobs-move.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
-import { readBlobsMove } from '../../src/store/content/blobs-move.ts'
-import { Store } from '../../src/store/store.ts'
 import {
   assertWhole,
   bytesOf,
@@ -34,77 +21,7 @@ import {
   remove,
   settle,
 } from './fixture.ts'
-
-const OLD = '/old/blobs'
-const NEW = '/new/blobs'
-const PACKED = 5_000
-const SOLO = 200_000
-
-interface Ground {
-  readonly disk: MemoryDisk
-  readonly meta: Meta
-  readonly clock: ManualClock
-  readonly random: Random
-}
-
-type Place = { readonly to: string; readonly from?: string }
-
-/** A start of the server with its blobs in one place, or between two. */
-async function start({ disk, meta, clock, random }: Ground, { to, from }: Place): Promise<Store> {
-  await enterBlobsMove(meta, { folder: FOLDER, blobsPlace: to, blobsFrom: from }, true)
-  await disk.makeFolder(FOLDER)
-  const keyring = await Keyring.open({ storage: keyringInFolder(disk, FOLDER), random })
-  const ids = new Ids(random)
-  const limits = { packedBytesMax: 64 * 1024, volumeBytesMax: 256 * 1024, reserveBytes: 0 }
-  const open = (folder: string): Promise<Blobs> => openBlobs({ disk, folder, writer: ids.writer, ...limits })
-  const blobs = from === undefined ? await open(to) : new MovingBlobs(await open(from), await open(to))
-  return Store.open({ meta, blobs, keyring, clock, random, ids })
-}
-
-async function freshGround(seed = 1): Promise<Ground> {
-  const disk = new MemoryDisk({ crashable: true })
-  return { disk, meta: await openMemoryMeta(), clock: new ManualClock(), random: chance(seed) }
-}
-
-/** Key and bytes of every version that must survive. */
-type Kept = Map<string, { readonly versionId: string; readonly bytes: Buffer }>
-
-/** Packed and solo objects, versions, a held one, a copy that shares its blobs, an upload in progress. */
-async function fill(store: Store): Promise<Kept> {
-  const kept: Kept = new Map()
-  await makeBucket(store, 'bucket', 'locked')
-  const keep = async (label: string, key: string, bytes: Buffer): Promise<string> => {
-    const { id } = await put(store, 'bucket', key, bytes)
-    kept.set(label, { versionId: id, bytes })
-    return id
-  }
-  for (let n = 0; n < 6; n++) await keep(`packed-${n}`, `packed-${n}`, payload(PACKED + n, n))
-  for (let n = 0; n < 3; n++) await keep(`solo-${n}`, `solo-${n}`, payload(SOLO + n, n))
-  const held = await keep('held', 'packed-0', payload(PACKED, 77))
-  await store.objects.setHold({ bucket: 'bucket', key: 'packed-0', versionId: held }, true)
-  return kept
-}
-
-const keyOf = (label: string): string => (label === 'held' ? 'packed-0' : label)
-
-async function assertKept(store: Store, kept: Kept): Promise<void> {
-  for (const [label, { versionId, bytes }] of kept) {
-    const found = await bytesOf(store, { bucket: 'bucket', key: keyOf(label), versionId })
-    assert(found.equals(bytes), label)
-  }
-}
-
-const moverOf = ({ context }: Store): BlobMover => new BlobMover(context, context.blobs.moving!)
-
-const stateOf = async (meta: Meta): Promise<string | undefined> => (await readBlobsMove(meta))?.move.state
-
-/** A name is in the place: a volume, or a blob of its own. */
-async function namesIn(disk: MemoryDisk, place: string): Promise<string[]> {
-  const names = [...(await disk.list(join(place, 'volumes')))]
-  for (const folder of await disk.list(join(place, 'solo')))
-    names.push(...(await disk.list(join(place, 'solo', folder))))
-  return names
-}
+import { assertKept, fill, freshGround, moverOf, NEW, namesIn, OLD, PACKED, SOLO, start, stateOf } from './moving.ts'
 
 test('all blobs are moved while the store is in use, and the old place is empty afterwards', async () => {
   const ground = await freshGround()
@@ -256,96 +173,6 @@ test('a move is not complete while the record of a blob is lost', async () => {
   await runUntilIdle(moverOf(store))
   assert.equal(await stateOf(ground.meta), 'moved')
   await assertKept(store, kept)
-})
-
-interface SuspendedMove {
-  readonly target: Blobs
-  readonly mover: BlobMover
-  /** Another mover completes the move; the first call starts it. */
-  readonly complete: () => Promise<void>
-  /** Fails unless that has happened and nothing is lost. */
-  readonly check: () => Promise<void>
-}
-
-/** A move that another mover completes at a moment that the test chooses. */
-async function suspendedMove(): Promise<SuspendedMove> {
-  const ground = await freshGround()
-  const before = await start(ground, { to: OLD })
-  const kept = await fill(before)
-  await before.context.blobs.close()
-  const suspended = await start(ground, { to: NEW, from: OLD })
-  let completing: Promise<void> | undefined
-  const run = async (): Promise<void> => runUntilIdle(moverOf(await start(ground, { to: NEW, from: OLD })))
-  return {
-    target: suspended.context.blobs.moving!.target,
-    mover: moverOf(suspended),
-    complete: () => {
-      completing ??= run()
-      return completing
-    },
-    check: async () => {
-      assert.notEqual(completing, undefined)
-      await assertKept(await start(ground, { to: NEW }), kept)
-    },
-  }
-}
-
-/** Calls back where a copy is looked for and missing. */
-function whenMissing(target: Blobs, call: () => void | Promise<void>): void {
-  const read = target.read.bind(target)
-  target.read = async function* (...where) {
-    try {
-      yield* read(...where)
-    } catch (error) {
-      await call()
-      throw error
-    }
-  }
-}
-
-test('a mover that was suspended while another completed the move removes no copy', async () => {
-  const { target, mover, complete, check } = await suspendedMove()
-  whenMissing(target, complete)
-  await assert.rejects(runUntilIdle(mover), /was completed or reversed/)
-  await check()
-})
-
-test('a mover that was suspended just before it writes a copy leaves the one that another made', async () => {
-  const { target, mover, complete, check } = await suspendedMove()
-  const [removeCopy, writeCopy] = [target.remove.bind(target), target.write.bind(target)]
-  let isAtSolos = false
-  whenMissing(target, () => {
-    isAtSolos = true
-  })
-  const resume = async (): Promise<void> => {
-    if (isAtSolos) await complete()
-  }
-  target.remove = (...where) => resume().then(() => removeCopy(...where))
-  target.write = (...what) => resume().then(() => writeCopy(...what))
-  await runUntilIdle(mover).catch(() => undefined)
-  await check()
-})
-
-test('a mover that was suspended while the move was reversed removes no copy', async () => {
-  const ground = await freshGround()
-  const before = await start(ground, { to: OLD })
-  const kept = await fill(before)
-  await before.context.blobs.close()
-  const suspended = await start(ground, { to: NEW, from: OLD })
-  const pin = suspended.context.readers.enter()
-  const stale = moverOf(suspended)
-  await runUntilIdle(stale)
-  assert.equal(stale.isWaiting, true)
-  const back = await start(ground, { to: OLD, from: NEW })
-  const pinBack = back.context.readers.enter()
-  const mover = moverOf(back)
-  await runUntilIdle(mover)
-  suspended.context.readers.leave(pin)
-  await runUntilIdle(stale)
-  back.context.readers.leave(pinBack)
-  await runUntilIdle(mover)
-  assert.equal(await stateOf(ground.meta), 'moved')
-  await assertKept(await start(ground, { to: OLD }), kept)
 })
 
 test('a damaged blob prevents completion of the move until its object is deleted', async () => {
