@@ -197,7 +197,7 @@ test('seams: nothing in the core uses fs, the clock or randomness directly', () 
 /** Records that may be removed outside the gate: those that are not versions. */
 const OTHERS =
   'deleted upload completed bucket document fence account formerAccount formerUser user accessKey keyOf owned ' +
-  'rotation usageBase usageSlot'
+  'rotation usageBase usageSlot garbage'
 const OTHER_RECORDS = new RegExp(`^(recordKey\\.(${OTHERS.replaceAll(' ', '|')})\\(|ahead$|keyUseScanKey\\()`)
 
 test('P32: version records are removed by the lock gate only', () => {

@@ -33,6 +33,7 @@ import { type DatabaseMember, joinDatabase, type MemberEvents } from './database
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { assertNotMoved, assertWhole } from './folder-markers.ts'
 import { openKeyring } from './open-keyring.ts'
+import { reconsiderVolumes } from './reconsider-volumes.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 import { SharedMount } from './shared-mount.ts'
 
@@ -128,6 +129,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         await enterBlobsMove(meta, options, true)
         const store = await openFolderStore({ ...options, incarnation }, meta)
         await loadFindings(store, copy)
+        await reconsiderVolumes(unguarded(store.context))
         await startUsageCounting(unguarded(store.context), incarnation)
         await store.namedKeys.finish()
         return {

@@ -5,6 +5,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { realDisk } from '../../src/lib/disk.ts'
 import { type Random, systemRandom } from '../../src/lib/random.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import type { CopyKeeper } from '../../src/meta/journal/keeper.ts'
 import { openLmdbMeta } from '../../src/meta/lmdb/lmdb.ts'
 import { MetadataDamaged } from '../../src/model/faults.ts'
@@ -15,7 +19,7 @@ import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { opened, rows } from '../backup/fixture.ts'
 import { holdfast } from '../cli/program.ts'
 import { build, lookAtAll } from '../crash/rot.ts'
-import { withFolder } from '../store/fixture.ts'
+import { bytesOf, makeBucket, OWNER, payload, withFolder } from '../store/fixture.ts'
 import { round } from './round.ts'
 
 const progress = (): void => {}
@@ -117,6 +121,41 @@ test('fsck names a small object that vanished, reclaiming stops, and rebuild res
       assert.ok(!parts.copy!.hadFindings)
     })
     assert.equal((await holdfast(['fsck', '--data', folder])).code, 0)
+  }))
+
+test('P1: a held object whose blob record was lost survives the removal of its volume, once rebuilt', () =>
+  withFolder(async folder => {
+    const bytes = payload(20_000)
+    const at = { bucket: 'locked', key: 'held' }
+    const blob = await opened(folder, async ({ store }) => {
+      await makeBucket(store, 'locked', 'locked')
+      const { id: versionId } = await store.objects.put({ ...at, owner: OWNER, body: [bytes] })
+      await store.objects.setHold({ ...at, versionId }, true)
+      const handle = await store.objects.open(at)
+      const { content } = handle.version
+      handle.close()
+      assert(content.kind === 'slices')
+      return recordKey.blob(content.slices[0]!.id)
+    })
+    await opened(folder, async parts => assert.deepEqual(await round(parts), []))
+    await vanish(folder, blob)
+    const volumes = (): Promise<string[]> => realDisk.list(join(folder, 'blobs', 'volumes'))
+    await opened(folder, async parts => {
+      const before = await volumes()
+      await runUntilIdle(new Compactor(parts.store.context))
+      const pin = parts.store.context.readers.enter()
+      await new Reclaimer(parts.store.context).step()
+      assert.deepEqual(await volumes(), before)
+      parts.store.context.readers.leave(pin)
+    })
+    assert.deepEqual((await rebuildFolder({ folder, progress })).problems, [])
+    await opened(folder, async parts => {
+      const { context } = parts.store
+      await runUntilIdle(new Reclaimer(context))
+      assert((await bytesOf(parts.store, at)).equals(bytes))
+      assert.deepEqual((await fsck(context)).problems, [])
+      assert.deepEqual(await compareWithCopy(parts.copy!), [])
+    })
   }))
 
 test('rebuild is refused on a served store, without a copy and for a database, and can be resumed', () =>

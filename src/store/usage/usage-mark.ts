@@ -43,11 +43,15 @@ async function previousMark(meta: Meta): Promise<UsageMark | undefined> {
   }
 }
 
+const REBUILT: UsageMark = { incarnation: 0, since: Number.MAX_SAFE_INTEGER, done: false }
+
 /** For rebuilt metadata: the next owner has everything recounted. */
 export async function invalidateUsageCounters(meta: Meta): Promise<void> {
-  const mark = { incarnation: 0, since: Number.MAX_SAFE_INTEGER, done: false }
-  await meta.commit({ checks: [], writes: [{ key: recordKey.usageMark(), value: usageMarkFormat.encode(mark) }] })
+  await meta.commit({ checks: [], writes: [{ key: recordKey.usageMark(), value: usageMarkFormat.encode(REBUILT) }] })
 }
+
+/** Whether the metadata were rebuilt and had no owner since. */
+export const isRebuilt = async (meta: Meta): Promise<boolean> => (await previousMark(meta))?.since === REBUILT.since
 
 /** Called when every bucket is counted; false when another count was requested meanwhile. */
 export function endUsageCounting(context: TransactionContext, { since }: UsageMark): Promise<boolean> {
