@@ -4,8 +4,15 @@
  */
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Meta } from '../meta/meta.ts'
-import { type BlobsMove, type BlobsPlace, readBlobsMove, writeBlobsMove } from '../store/content/blobs-move.ts'
+import {
+  type BlobsMove,
+  type BlobsPlace,
+  readBlobsMove,
+  restoreBlobsMove,
+  writeBlobsMove,
+} from '../store/content/blobs-move.ts'
 import { BadConfig } from './bad-config.ts'
 import { isBlobsAddress, printableBlobsPlace } from './blob-driver.ts'
 
@@ -39,7 +46,11 @@ const movingText = ({ from, to }: BlobsMove): string =>
  * Throws unless the server has every place that blobs may be in. Begins the move when `--blobs-from` names a new one;
  * only a server that is alone may do that, since others would not look for blobs in the new place.
  */
-export async function enterBlobsMove(meta: Meta, places: BlobsPlaces, isAlone: boolean): Promise<void> {
+export async function enterBlobsMove(
+  meta: Meta,
+  places: BlobsPlaces,
+  isAlone: () => MaybePromise<boolean>,
+): Promise<void> {
   const to = placeOf(blobsPlaceOf(places))
   const from = places.blobsFrom === undefined ? undefined : placeOf(places.blobsFrom)
   const read = await readBlobsMove(meta)
@@ -55,8 +66,13 @@ export async function enterBlobsMove(meta: Meta, places: BlobsPlaces, isAlone: b
   if (move !== undefined && isOf(move, from, to)) return
   // Both places are read whatever the direction, so that a move can be reversed.
   if (move?.state === 'moving' && !isOf(move, to, from)) throw new BadConfig(movingText(move))
-  if (!isAlone) throw new BadConfig('a move of blobs begins with one gateway: stop the others first')
+  const notAlone = new BadConfig('a move of blobs begins with one gateway: stop the others first')
+  if (!(await isAlone())) throw notAlone
   const begun: BlobsMove = { state: 'moving', from, to, blobs: 0, bytes: 0, damaged: 0 }
   if (!(await writeBlobsMove(meta, read?.entry, begun)))
     throw new BadConfig('another server has begun to move the blobs')
+  if (await isAlone()) return
+  // A server that joined meanwhile may have found no move: this one has not begun.
+  await restoreBlobsMove(meta, read?.entry)
+  throw notAlone
 }

@@ -13,7 +13,7 @@ import { openMemoryMeta } from '../meta/memory/memory.ts'
 import type { Meta, MetaEngine, Snapshot } from '../meta/meta.ts'
 import { outageText } from '../meta/postgres/outage.ts'
 import { ClusterPeers } from '../store/cluster/cluster-peers.ts'
-import { clusterKey } from '../store/cluster/cluster-records.ts'
+import { clusterKey, readCluster } from '../store/cluster/cluster-records.ts'
 import type { ClusterTiming } from '../store/cluster/liveness.ts'
 import { Expelled, type Membership } from '../store/cluster/membership.ts'
 import { FencedMeta, fenceAt, OwnershipLost } from '../store/commit/fenced-meta.ts'
@@ -126,7 +126,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         await copy?.mark(ownership.incarnation)
         // LMDB commits end with their process, so nothing has to fence them.
         const { incarnation } = ownership
-        await enterBlobsMove(meta, options, true)
+        await enterBlobsMove(meta, options, () => true)
         const store = await openFolderStore({ ...options, incarnation }, meta)
         await loadFindings(store, copy)
         await reconsiderVolumes(unguarded(store.context))
@@ -168,11 +168,12 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
         () => member.leave(),
         async () => {
           const { membership, incarnation, isFirst, clockWatch } = member
+          const isAlone = async (): Promise<boolean> => (await readCluster(meta)).members.size === 1
           await assertComplete(meta)
           await stampFolder(folder, meta)
           const mount = await openMount(options, member)
           const peers = new ClusterPeers(membership, others, isExclusive)
-          await enterBlobsMove(membership.meta, options, isFirst)
+          await enterBlobsMove(membership.meta, options, isAlone)
           const opened = { ...options, others: peers, incarnation }
           const store = await openFolderStore(opened, membership.meta, membership.id)
           const { context } = store

@@ -8,6 +8,7 @@ import { BlobMover } from '../../src/maintenance/move-blobs.ts'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { enterBlobsMove } from '../../src/server/blobs-move.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
+import { readBlobsMove } from '../../src/store/content/blobs-move.ts'
 import {
   assertWhole,
   bytesOf,
@@ -206,7 +207,7 @@ test('a damaged blob prevents completion of the move until its object is deleted
 test('a store whose blobs move or have moved does not start on one place alone', async () => {
   const { meta } = await freshGround()
   const enter = (to: string, from?: string, isAlone = true): Promise<void> =>
-    enterBlobsMove(meta, { folder: FOLDER, blobsPlace: to, blobsFrom: from }, isAlone)
+    enterBlobsMove(meta, { folder: FOLDER, blobsPlace: to, blobsFrom: from }, () => isAlone)
   await enter(OLD)
   await assert.rejects(enter(NEW, OLD, false), /stop the others first/)
   await enter(NEW, OLD)
@@ -221,4 +222,16 @@ test('a store whose blobs move or have moved does not start on one place alone',
   await enter(NEW)
   await enter(NEW, OLD)
   await assert.rejects(enter(OLD), /were moved from \/old\/blobs to \/new\/blobs/)
+})
+
+test('a move does not begin beside a server that joins at the same time, and an earlier one stays', async () => {
+  const { meta } = await freshGround()
+  const alone = (answers: boolean[]) => (): boolean => answers.shift()!
+  const enter = (to: string, from: string, answers: boolean[]): Promise<void> =>
+    enterBlobsMove(meta, { folder: FOLDER, blobsPlace: to, blobsFrom: from }, alone(answers))
+  await assert.rejects(enter(NEW, OLD, [true, false]), /stop the others first/)
+  assert.equal(await stateOf(meta), undefined)
+  await enter(NEW, OLD, [true, true])
+  await assert.rejects(enter(OLD, NEW, [true, false]), /stop the others first/)
+  assert.match((await readBlobsMove(meta))!.move.to.name, /new/)
 })

@@ -36,7 +36,7 @@ export type Place = { readonly to: string; readonly from?: string }
 
 /** A start of the server with its blobs in one place, or between two. */
 export async function start({ disk, meta, clock, random }: Ground, { to, from }: Place): Promise<Store> {
-  await enterBlobsMove(meta, { folder: FOLDER, blobsPlace: to, blobsFrom: from }, true)
+  await enterBlobsMove(meta, { folder: FOLDER, blobsPlace: to, blobsFrom: from }, () => true)
   await disk.makeFolder(FOLDER)
   const keyring = await Keyring.open({ storage: keyringInFolder(disk, FOLDER), random })
   const ids = new Ids(random)

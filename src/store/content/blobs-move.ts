@@ -58,3 +58,10 @@ export function writeBlobsMove(meta: Meta, before: Entry | undefined, move: Blob
     writes: [{ key, value: moveFormat.encode(move) }],
   })
 }
+
+/** The record as it was before a move that did not begin; undefined when there was none. */
+export async function restoreBlobsMove(meta: Meta, before: Entry | undefined): Promise<void> {
+  const key = recordKey.blobsMove()
+  const now = await meta.get(key)
+  await meta.commit({ checks: [{ key, stamp: now?.stamp }], writes: [{ key, value: before?.value }] })
+}
