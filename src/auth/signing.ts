@@ -194,20 +194,35 @@ export function canonicalPairs(query: string): QueryPair[] {
   return pairs
 }
 
-/** The headers that a signature covers. */
-export interface SignedHeaders {
-  /** Lower case, sorted. */
-  readonly names: readonly string[]
+/** The headers that a signature covers. Sorted only for a known key: anyone can send thousands of names. */
+class SignedHeaderList {
+  readonly #list: readonly string[]
+  #names: readonly string[] | undefined
+  #text: string | undefined
   readonly set: ReadonlySet<string>
+
+  constructor(list: readonly string[]) {
+    this.#list = list
+    this.set = new Set(list)
+  }
+
+  /** Lower case, sorted. */
+  get names(): readonly string[] {
+    this.#names ??= [...this.#list].sort()
+    return this.#names
+  }
+
   /** The list as it appears in the signed text. */
-  readonly text: string
+  get text(): string {
+    this.#text ??= this.names.join(';')
+    return this.#text
+  }
 }
 
+export type SignedHeaders = Pick<SignedHeaderList, 'names' | 'set' | 'text'>
+
 /** Parses a semicolon-separated list. */
-export function signedHeadersIn(list: string): SignedHeaders {
-  const names = list.split(';').sort()
-  return { names, set: new Set(names), text: names.join(';') }
-}
+export const signedHeadersIn = (list: string): SignedHeaders => new SignedHeaderList(list.split(';'))
 
 export interface Canonical {
   readonly method: string
