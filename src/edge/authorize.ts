@@ -7,7 +7,7 @@ import { callerName } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Pairs } from '../model/version.ts'
 import type { AccountLookup, ObjectName } from '../operations/context.ts'
-import type { RequiredPermission } from '../operations/operation.ts'
+import type { Operation, RequiredPermission } from '../operations/operation.ts'
 import { mayLearnAbsence } from '../rules/access/absence.ts'
 import { type Action, actionFacts } from '../rules/access/actions.ts'
 import { type ConditionValues, conditionsFromDate, conditionsFromTags } from '../rules/access/condition-values.ts'
@@ -20,6 +20,7 @@ import {
   type PolicyParser,
 } from '../rules/access/evaluate.ts'
 import { describeReason, refusalCode } from '../rules/access/reasons.ts'
+import { isDeferred } from '../rules/access/statements.ts'
 import { parseCopySource } from '../rules/copy-source.ts'
 import { parseTimestamp } from '../rules/http-date.ts'
 import { parseTagHeader } from '../rules/tags.ts'
@@ -37,8 +38,6 @@ const FROM_HEADERS = [
   'grant-write',
   'grant-write-acp',
   'metadata-directive',
-  'object-lock-legal-hold',
-  'object-lock-mode',
   'object-ownership',
   'server-side-encryption',
   'server-side-encryption-customer-algorithm',
@@ -54,10 +53,12 @@ function copySource(request: DecodedRequest): string | undefined {
   return source === undefined ? sent : `${source.bucket}/${source.key}`
 }
 
+const isCopy = ({ match }: Operation): boolean => match.requires?.includes(':copy-source') === true
+
 /** Tags that this request gives the new object. Decoding refuses a malformed header later. */
-function tags(request: DecodedRequest): Pairs {
+function tags(request: DecodedRequest, operation: Operation): Pairs {
   const sent = request.header(':tagging')
-  const isIgnored = request.header(':copy-source') !== undefined && request.header(':tagging-directive') !== 'REPLACE'
+  const isIgnored = isCopy(operation) && request.header(':tagging-directive') !== 'REPLACE'
   if (sent === undefined || isIgnored) return []
   try {
     return parseTagHeader(sent)
@@ -67,10 +68,20 @@ function tags(request: DecodedRequest): Pairs {
   }
 }
 
-function retention(request: DecodedRequest, now: number): ConditionValues {
-  const sent = request.header(':object-lock-retain-until-date')
-  const until = sent === undefined ? undefined : parseTimestamp(sent)
-  return until === undefined ? [] : conditionsFromDate(until, now)
+function lock(request: DecodedRequest, now: number): ConditionValues {
+  const date = request.header(':object-lock-retain-until-date')
+  const until = date === undefined ? undefined : parseTimestamp(date)
+  const words = (['object-lock-mode', 'object-lock-legal-hold'] as const).flatMap(key => {
+    const sent = request.header(`:${key}`)
+    return sent === undefined ? [] : [[key, [sent]] as const]
+  })
+  return [...words, ...(until === undefined ? [] : conditionsFromDate(until, now))]
+}
+
+/** Tags and lock in the headers; none where the operation does not store them, or callers could invent values. */
+function tagsAndLock({ request, operation }: RequestState, now: number): ConditionValues {
+  if (operation?.storesTagsAndLock !== true) return []
+  return [...conditionsFromTags(tags(request, operation)), ...lock(request, now)]
 }
 
 /** The signed time. With a signature in the query, the date header is not the signed time. */
@@ -132,6 +143,7 @@ class RequestConditions implements Iterable<readonly [string, readonly string[]]
       if (value !== undefined) values.set(key, [value])
     }
     for (const key of FROM_HEADERS) set(key, request.header(`:${key}`))
+    for (const [key, value] of tagsAndLock(this.#state, now)) values.set(key, value)
     for (const key of ['prefix', 'delimiter', 'max-keys']) set(key, request.query(key))
     set('copy-source', copySource(request))
     set('versionid', this.#name.versionId)
@@ -147,12 +159,10 @@ class RequestConditions implements Iterable<readonly [string, readonly string[]]
     set('objectcreationoperation', createsObject === undefined ? undefined : String(createsObject))
     set('currenttime', new Date(now).toISOString())
     set('epochtime', String(Math.floor(now / 1000)))
-    const composed = [
-      ...conditionsFromTags(tags(request)),
-      ...retention(request, now),
-      ...signature(this.#exchange, this.#state, now),
-      ...bodyConditions,
-    ]
+    // Keys that the body decides come from the body alone, also where it gives no value.
+    const ofBody = { keys: operation?.deferredKeys ?? [] }
+    for (const key of values.keys()) if (isDeferred(key, ofBody)) values.delete(key)
+    const composed = [...signature(this.#exchange, this.#state, now), ...bodyConditions]
     for (const [key, value] of composed) values.set(key, value)
     return values
   }

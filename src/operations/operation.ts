@@ -73,6 +73,8 @@ interface Declaration<I extends Inputs> {
   readonly takesForm?: boolean
   /** It writes data: true if its success creates an object, false if only a part of one. */
   readonly createsObject?: boolean
+  /** It stores the tags and the lock that its headers name; a copy stores the tags only if it replaces its source's. */
+  readonly storesTagsAndLock?: boolean
   /** Conditional headers that it evaluates. Other operations refuse these headers instead of ignoring them. */
   readonly evaluates?: readonly string[]
   readonly run: (ctx: OperationContext, input: Input<I>) => MaybePromise<OperationResponse>
@@ -89,6 +91,7 @@ export interface Operation {
   readonly deferredKeys: readonly string[]
   readonly takesForm: boolean
   readonly createsObject: boolean | undefined
+  readonly storesTagsAndLock: boolean
   readonly evaluates: readonly string[]
   readonly decode: (request: RequestView) => unknown
   readonly run: (ctx: OperationContext, input: unknown) => MaybePromise<OperationResponse>
@@ -109,6 +112,7 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
     deferredKeys: declared.deferredKeys ?? [],
     takesForm: declared.takesForm ?? false,
     createsObject: declared.createsObject,
+    storesTagsAndLock: declared.storesTagsAndLock ?? false,
     evaluates: declared.evaluates ?? [],
     decode(request) {
       const input = { ...blank }

@@ -20,6 +20,7 @@ export const CreateMultipartUpload = operation({
   permission: newObjectPermissions,
   anonymousNeedsPolicy: true,
   createsObject: false,
+  storesTagsAndLock: true,
   foldsFaults: true,
   input: {
     ...newObjectInputs,

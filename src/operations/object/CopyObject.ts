@@ -84,6 +84,7 @@ export const CopyObject = operation({
   permission: request => [...sourcePermissions(request), ...newObjectPermissions(request)],
   anonymousNeedsPolicy: true,
   createsObject: true,
+  storesTagsAndLock: true,
   foldsFaults: true,
   input: inputs,
   async run(ctx, input) {

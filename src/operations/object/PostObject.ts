@@ -44,6 +44,7 @@ export const PostObject = operation({
   permission: newObjectPermissions,
   takesForm: true,
   createsObject: true,
+  storesTagsAndLock: true,
   input: { ...newObjectInputs, tags: tagSet, precondition: writePrecondition },
   async run(ctx, input) {
     return formResponse(ctx, await putObject(ctx, input, undefined))

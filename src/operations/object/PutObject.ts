@@ -80,6 +80,7 @@ export const PutObject = operation({
   match: { method: 'PUT', on: 'object' },
   permission: newObjectPermissions,
   createsObject: true,
+  storesTagsAndLock: true,
   input: inputs,
   async run(ctx, input) {
     refuseMissingSource(ctx.request)

@@ -94,7 +94,7 @@ function statementMatches(statement: Statement, question: PolicyQuery): boolean 
   )
 }
 
-export const isDeferred = (key: string, { keys }: DeferredKeys): boolean =>
+export const isDeferred = (key: string, { keys }: Pick<DeferredKeys, 'keys'>): boolean =>
   keys.some(one => (one.endsWith('/') ? key.startsWith(one) : key === one))
 
 const assumed = ({ assume }: DeferredKeys, isDeny: boolean): boolean =>
