@@ -37,7 +37,6 @@ const FROM_HEADERS = [
   'grant-read-acp',
   'grant-write',
   'grant-write-acp',
-  'metadata-directive',
   'object-ownership',
   'server-side-encryption',
   'server-side-encryption-customer-algorithm',
@@ -145,7 +144,10 @@ class RequestConditions implements Iterable<readonly [string, readonly string[]]
     for (const key of FROM_HEADERS) set(key, request.header(`:${key}`))
     for (const [key, value] of tagsAndLock(this.#state, now)) values.set(key, value)
     for (const key of ['prefix', 'delimiter', 'max-keys']) set(key, request.query(key))
-    set('copy-source', copySource(request))
+    if (operation !== undefined && isCopy(operation)) {
+      set('copy-source', copySource(request))
+      set('metadata-directive', request.header(':metadata-directive'))
+    }
     set('versionid', this.#name.versionId)
     set('referer', request.header('referer'))
     set('useragent', request.header('user-agent'))

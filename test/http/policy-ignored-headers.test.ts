@@ -104,3 +104,20 @@ inBoth('G8 P12 policies: only the document says which retention or hold is set',
   const off = document('<LegalHold><Status>OFF</Status></LegalHold>', [[':legal-hold', 'OFF'], ...inHeaders(20)])
   assert.equal(await send('PUT', '/k?legal-hold', off), '200')
 })
+
+inBoth('G8 policies: only copies have a copy source', async (client, { parts }) => {
+  await makeBucket(client, BUCKET)
+  await put(client, BUCKET, '/k', 'x')
+  const fromHere = { StringLike: { 's3:x-amz-copy-source': `${BUCKET}/*` } }
+  const user = await makeUser(parts, MAIN, 'copier', [allow('s3:GetObject'), allow('s3:PutObject', fromHere)])
+  const send = asked(client, user)
+  const headers: Headers = [[':copy-source', `${BUCKET}/k`]]
+  assert.equal(await posted(client, user, headers), '403 AccessDenied')
+  assert.equal(await send('POST', '/new?uploads', { headers }), '403 AccessDenied')
+  assert.equal(await send('PUT', '/copy', { headers }), '200')
+  const keeping = { StringEquals: { 's3:x-amz-metadata-directive': 'COPY' } }
+  const keeper = await makeUser(parts, MAIN, 'copy-keeper', [allow('s3:GetObject'), allow('s3:PutObject', keeping)])
+  const directive: Headers = [[':metadata-directive', 'COPY']]
+  assert.equal(await posted(client, keeper, directive), '403 AccessDenied')
+  assert.equal(await asked(client, keeper)('PUT', '/copy', { headers: [...headers, ...directive] }), '200')
+})
