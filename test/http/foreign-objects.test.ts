@@ -100,6 +100,28 @@ inBoth('G6 G7: under enforced ownership the bucket owner owns them, and its poli
   }
 })
 
+inBoth('P17 R60: another account locks its object afterwards, unless the bucket policy denies it', async client => {
+  const bucket = await lockBucket(client)
+  const apply = async (...more: object[]): Promise<void> => {
+    const on = { Principal: { AWS: OTHER.accountId }, Resource: `arn:aws:s3:::${bucket}/*` }
+    const Statement = [may('s3:PutObject'), ...more].map(one => ({ ...one, ...on }))
+    const body = JSON.stringify({ Version: '2012-10-17', Statement })
+    assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body })).status, 204)
+  }
+  const send = async (method: string, path: string, more: Partial<Sending> = {}): Promise<string> =>
+    outcome(await client.send({ method, bucket, path, as: OTHER, ...more }))
+  const setHold = { ...document(HOLD, said(client)) }
+  await apply()
+  assert.equal(await send('PUT', '/k', document('x', [[':object-lock-legal-hold', 'ON']])), '403 AccessDenied')
+  assert.equal(await send('PUT', '/k', document('x')), '200')
+  assert.equal(await send('PUT', '/k?legal-hold', setHold), '200')
+  assert.equal(await send('GET', '/k?legal-hold', { as: MAIN }), '403 AccessDenied')
+  assert.equal(await send('PUT', '/k?legal-hold', { ...setHold, as: MAIN }), '403 AccessDenied')
+  await apply(not('s3:PutObjectRetention', 's3:PutObjectLegalHold'))
+  assert.equal(await send('PUT', '/k?legal-hold', setHold), '403 AccessDenied')
+  assert.equal(await send('PUT', '/k?retention', document(RETENTION)), '403 AccessDenied')
+})
+
 const may = (...actions: string[]): object => ({ Effect: 'Allow', Action: actions, Resource: '*' })
 const not = (...actions: string[]): object => ({ ...may(...actions), Effect: 'Deny' })
 
