@@ -279,7 +279,8 @@ function wouldAllow(request: AccessRequest): boolean {
     if (!identityAllow && !policyAllow) return false
     if (!/^PutObject(Version)?Acl$/.test(action)) return true
     const put: AccessRequest = { ...request, action: 'PutObject' }
-    const mine = (caller.kind === 'account' || said(own, 'Allow', put, true)) && !said(own, 'Deny', put, true)
+    if (said(own, 'Deny', put, true)) return false
+    const mine = caller.kind === 'account' || said(own, 'Allow', put, true)
     const byOwn = caller.kind === 'account' || said(own, 'Allow', put, true)
     const theirs = said(bucketStatements, 'Allow', put, false, byOwn) && !said(bucketStatements, 'Deny', put, false)
     return mine || (theirs && !isRestricted)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { ensureAccounts } from '../../src/server/accounts.ts'
-import { document, type Headers, lockBucket, makeUser, md5Header, put } from './actions.ts'
+import { document, type Headers, lockBucket, makeUser, md5Header, outcome, put } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Served, type Who } from './server.ts'
 
 const THIRD: Who = { ...OTHER, accountId: '333333333333', accessKey: 'AKTHIRD', secretKey: 'secret-of-third' }
@@ -166,6 +166,40 @@ inBoth(
     // The account's own keys have both; a grant helps only its grantee's keys, and no anonymous caller.
     assert.deepEqual([await set('/own?acl', MAIN), await set('/granted?acl', OTHER)], [true, true])
     assert.equal(await set('/not-granted?acl', OTHER), false)
+  },
+)
+
+inBoth(
+  'R106 G7: a user whose own policies deny PutObject sets no ACL, whatever the bucket policy allows',
+  async (client, { parts }) => {
+    const bucket = await makeBucket(client)
+    await put(client, bucket, '/k')
+    const both = may('s3:PutObjectAcl', 's3:PutObject')
+    const allowed = await makeUser(parts, MAIN, 'allowed', [both])
+    const denied = await makeUser(parts, MAIN, 'denied', [not('s3:PutObject')])
+    const set = async (as: Who): Promise<string> => {
+      const answer = await client.send({
+        method: 'PUT',
+        bucket,
+        path: '/k?acl',
+        headers: [[':acl', 'public-read']],
+        as,
+      })
+      return outcome(answer)
+    }
+    const apply = async (statement: object): Promise<void> => {
+      const of = { ...statement, Principal: '*', Resource: `arn:aws:s3:::${bucket}/*` }
+      const body = JSON.stringify({ Version: '2012-10-17', Statement: of })
+      assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body })).status, 204)
+    }
+    const refused = '403 AccessDenied'
+    for (const [statement, ...wanted] of [
+      [both, '200', refused, '200'],
+      [not('s3:PutObject'), '200', refused, '200'],
+    ] as const) {
+      await apply(statement)
+      assert.deepEqual([await set(allowed), await set(denied), await set(MAIN)], wanted)
+    }
   },
 )
 

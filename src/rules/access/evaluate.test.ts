@@ -196,6 +196,8 @@ test('R106: setting the ACL of an object of the caller’s account also requires
   const noWriting = deny('s3:PutObject', { Principal: '*' })
   assert.equal(may(userOf(OWNER), 'PutObjectAcl', { ...own, facts: { policy: policy(byPolicy) } }), true)
   assert.equal(may(userOf(OWNER), 'PutObjectAcl', { ...own, facts: { policy: policy(byPolicy, noWriting) } }), false)
+  const deniedUser = userOf(OWNER, deny('s3:PutObject'))
+  assert.equal(may(deniedUser, 'PutObjectAcl', { ...own, facts: { policy: policy(byPolicy) } }), false)
   const granted = { object: object(OWNER, grant(OTHER, 'WRITE_ACP')) }
   assert.equal(may(userOf(OTHER, allow('s3:PutObjectAcl')), 'PutObjectAcl', granted), true)
   assert.equal(may(userOf(OTHER, allow('s3:PutObject')), 'PutObjectAcl', granted), false)

@@ -381,8 +381,9 @@ function requirePutObject(decision: AccessVerdict, request: AccessRequest, polic
   const writing = asPutObject(request)
   const question = new LazyPolicyQuery(writing)
   const { bucket } = policies
-  const isDenied = identityReasons(policies, 'Deny', question).length > 0
-  const byIdentity = isDenied ? [] : identityGrants(request.caller, policies, question).allows
+  const denials = identityReasons(policies, 'Deny', question)
+  if (denials.length > 0) return refused([...denials, { kind: 'nothing allows', side: 'writing the object' }])
+  const byIdentity = identityGrants(request.caller, policies, question).allows
   const hasNoGrant = bucket === undefined || bucketReasons(bucket, 'Deny', question).length > 0
   const byPolicy = hasNoGrant ? [] : bucketPolicyGrants(writing, request.bucket!, policies, question).allows
   if (byIdentity.length + byPolicy.length > 0) return decision
