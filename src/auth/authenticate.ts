@@ -30,6 +30,7 @@ import {
 } from './presigned-signature.ts'
 import { authFault } from './refusal.ts'
 import { authenticateV2 } from './signature-v2.ts'
+import type { SignedHeaders } from './signed-headers.ts'
 import {
   type Canonical,
   canonicalFields,
@@ -44,7 +45,6 @@ import {
   SCHEMES,
   type Scheme,
   type Scope,
-  type SignedHeaders,
   type SigningKey,
   sameSignature,
   scopeOf,

@@ -13,6 +13,7 @@ import { Fault, type FaultDetails } from '../model/faults.ts'
 import type { SignatureChain } from './chunk-signatures.ts'
 import { type ChunkRule, decodeChunks } from './chunked-body.ts'
 import { authFault } from './refusal.ts'
+import { type SignedHeaders, signedHeadersIn } from './signed-headers.ts'
 import {
   basicTimestamp,
   canonicalPairs,
@@ -25,8 +26,6 @@ import {
   type Scheme,
   type Scope,
   SIGNATURE_DIGITS,
-  type SignedHeaders,
-  signedHeadersIn,
   type Timestamp,
   UNSIGNED_CHUNKS_TRAILER,
   UNSIGNED_PAYLOAD,

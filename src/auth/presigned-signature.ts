@@ -3,6 +3,7 @@ import { ParseCache } from '../lib/parse-cache.ts'
 import { Fault, type FaultDetails } from '../model/faults.ts'
 import { expectedCredential, otherScheme, type ParsedSignature, parseCredential } from './parsed-signature.ts'
 import { authFault } from './refusal.ts'
+import { signedHeadersIn } from './signed-headers.ts'
 import {
   basicTimestamp,
   canonicalPairs,
@@ -15,7 +16,6 @@ import {
   SCHEMES,
   type Scheme,
   SIGNATURE_DIGITS,
-  signedHeadersIn,
   UNSIGNED_PAYLOAD,
 } from './signing.ts'
 

@@ -1,6 +1,7 @@
 /** Signs requests as a client: for the commands that call a server, and in the query for browsers. */
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { percentEncoded } from '../lib/percent-encoding.ts'
+import { signedHeadersIn } from './signed-headers.ts'
 import {
   basicText,
   canonicalFields,
@@ -13,7 +14,6 @@ import {
   type Scope,
   scopeOf,
   sha256Hex,
-  signedHeadersIn,
   signingKey,
   UNSIGNED_PAYLOAD,
 } from './signing.ts'

@@ -9,6 +9,7 @@ import { oneShotHash } from '../digest/one-shot-hash.ts'
 import { headerValue, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { memoizeLast } from '../lib/memoize-last.ts'
 import type { Credential } from '../model/caller.ts'
+import type { SignedHeaders } from './signed-headers.ts'
 
 /** The schemes differ only in these names; the edge detects which one a request uses and passes it in. */
 export interface Scheme {
@@ -193,36 +194,6 @@ export function canonicalPairs(query: string): QueryPair[] {
   if (pairs.length > 1) pairs.sort((a, b) => order(a.name, b.name) || order(a.value, b.value))
   return pairs
 }
-
-/** The headers that a signature covers. Sorted only for a known key: anyone can send thousands of names. */
-class SignedHeaderList {
-  readonly #list: readonly string[]
-  #names: readonly string[] | undefined
-  #text: string | undefined
-  readonly set: ReadonlySet<string>
-
-  constructor(list: readonly string[]) {
-    this.#list = list
-    this.set = new Set(list)
-  }
-
-  /** Lower case, sorted. */
-  get names(): readonly string[] {
-    this.#names ??= [...this.#list].sort()
-    return this.#names
-  }
-
-  /** The list as it appears in the signed text. */
-  get text(): string {
-    this.#text ??= this.names.join(';')
-    return this.#text
-  }
-}
-
-export type SignedHeaders = Pick<SignedHeaderList, 'names' | 'set' | 'text'>
-
-/** Parses a semicolon-separated list. */
-export const signedHeadersIn = (list: string): SignedHeaders => new SignedHeaderList(list.split(';'))
 
 export interface Canonical {
   readonly method: string
