@@ -353,13 +353,13 @@ export class Listener {
 
   #beginEarly(response: WireResponse, dialect: Dialect, exchange: HttpExchange): void {
     exchange.status = response.status
-    exchange.sendingEarly = Promise.resolve(this.#send(response, dialect, exchange))
-    // A failure is reported when the result is known.
+    exchange.sendingEarly = new Promise(resolve => resolve(this.#send(response, dialect, exchange)))
+    // A failure, also to write the head, is reported when the result is known.
     exchange.sendingEarly.catch(ignore)
   }
 
   #send(outgoing: WireResponse, dialect: Dialect, exchange: HttpExchange): MaybePromise<void> {
-    const { response, request, writer } = exchange
+    const { request, writer } = exchange
     // An unread body is not drained: the connection closes instead.
     const { isUnread } = exchange.body
     const headers: string[] = []
@@ -370,7 +370,7 @@ export class Listener {
       headers.push('connection', 'close')
       exchange.connection.endsWithAnswer()
     }
-    response.writeHead(outgoing.status, headers as unknown as Record<string, string>)
+    writer.head(outgoing.status, headers, outgoing.body)
     const body = request.method === 'HEAD' ? undefined : outgoing.body
     if (isUnread) return this.#endUnread(body, exchange)
     return body === undefined || Buffer.isBuffer(body) ? writer.end(body) : writer.stream(body)

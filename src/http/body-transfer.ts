@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { returnChunk } from '../lib/buffer-pool.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { abandon, readerOf } from '../lib/piece-stream.ts'
 import { REPORTS_WRITTEN_BYTES } from '../lib/runtime.ts'
 import { breakOff } from './break-off.ts'
 import type { DiscardLimits, IncomingBytes } from './incoming-bytes.ts'
@@ -73,6 +74,16 @@ export class ResponseWriter {
 
   #happens(event: 'drain' | 'finish'): Promise<void> {
     return happens({ response: this.#response, socket: this.#socket, timeouts: this.#timeouts }, event)
+  }
+
+  /** Throws on a header that cannot be sent. The body is given up then, because nothing will read it. */
+  head(status: number, headers: readonly string[], body: Buffer | AsyncIterable<Buffer> | undefined): void {
+    try {
+      this.#response.writeHead(status, headers as unknown as Record<string, string>)
+    } catch (error) {
+      if (body !== undefined && !Buffer.isBuffer(body)) void abandon(readerOf(body))
+      throw error
+    }
   }
 
   /** Ends the response and waits until it has drained: until then its bytes stay in memory. */
