@@ -4,7 +4,12 @@ import { parseXml } from '../../lib/xml-reader.ts'
 import type { XmlDocument } from '../../lib/xml-writer.ts'
 import type { Pairs } from '../../model/version.ts'
 import { readCors } from '../../rules/documents/cors.ts'
-import { type BucketEncryption, encryptionDocument, readBucketEncryption } from '../../rules/documents/encryption.ts'
+import {
+  type BucketEncryption,
+  encryptionDocument,
+  readBucketEncryption,
+  readNewBucketEncryption,
+} from '../../rules/documents/encryption.ts'
 import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
 import { readWebsite } from '../../rules/documents/website.ts'
 import { readTagDocument, tagDocument } from '../../rules/tags.ts'
@@ -42,7 +47,7 @@ export const encryption: DocumentKind<BucketEncryption> = {
     if (text === undefined) return undefined
     return encryptionDocument(readBucketEncryption(parseXml(text)), ctx.behavior.encryptionNames)
   },
-  read: readBucketEncryption,
+  read: readNewBucketEncryption,
   keep: (ctx, document) => encryptionText.put(ctx, documentText(encryptionDocument(document))),
   drop: encryptionText.remove,
 }

@@ -7,7 +7,12 @@ import { Fault } from '../../model/faults.ts'
 import type { Upload } from '../../model/upload.ts'
 import { DEFAULT_KEY_NAME } from '../../model/version.ts'
 import { headerName } from '../../rules/access/names.ts'
-import { type BucketEncryption, KEY_ID_CHARACTERS_MAX, readBucketEncryption } from '../../rules/documents/encryption.ts'
+import {
+  type BucketEncryption,
+  fitsHeader,
+  KEY_ID_CHARACTERS_MAX,
+  readBucketEncryption,
+} from '../../rules/documents/encryption.ts'
 import type { EncryptionInfo, KeyChoice } from '../../store/keys/content-keys.ts'
 import type { Header, OperationContext, RequestView } from '../context.ts'
 import type { Decoder } from '../operation.ts'
@@ -244,7 +249,8 @@ export function encryptionHeaders({ encryption }: { readonly encryption: Encrypt
     case 'named':
       return [
         [ALGORITHM, encryption.isDouble === true ? DUAL_LAYER : NAMED],
-        [KEY_NAME, encryption.keyName],
+        // Buckets accepted any name once, also one that no header can carry.
+        [KEY_NAME, fitsHeader(encryption.keyName!) ? encryption.keyName : undefined],
         [BUCKET_KEY, encryption.bucketKey ? 'true' : undefined],
       ]
     case 'customer':

@@ -57,6 +57,18 @@ function readDefault(node: XmlNode): Pick<BucketEncryption, 'algorithm' | 'isDou
   return { ...found, keyId }
 }
 
+/** A document that is about to be stored. Names stored earlier may have any characters. */
+export function readNewBucketEncryption(root: XmlNode): BucketEncryption {
+  const encryption = readBucketEncryption(root)
+  const { keyId } = encryption
+  if (keyId === undefined || fitsHeader(keyId)) return encryption
+  const reason = 'The KMSMasterKeyID must not have control characters'
+  throw new Fault('InvalidArgument', { reason, ArgumentName: 'KMSMasterKeyID' })
+}
+
+/** Responses carry the name of a key in a header. */
+export const fitsHeader = (keyId: string): boolean => /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u.test(keyId)
+
 function readBlocked(node: XmlNode): boolean {
   onlyChildren(node, 'EncryptionType')
   const types = children(node, 'EncryptionType').map(type => type.text.trim())
