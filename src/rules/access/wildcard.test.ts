@@ -59,6 +59,23 @@ test('G8: pieces longer than a machine word are found across its borders', () =>
   }
 })
 
+test('G8: long pieces are found wherever they fit', () => {
+  const pieces = fc.string({ unit: fc.constantFrom(...'aaaab?'), minLength: 1, maxLength: 90 })
+  const rest = fc.string({ unit: fc.constantFrom(...'aaaaaé*?'), maxLength: 12 })
+  const texts = fc.string({ unit: fc.constantFrom(...'aaaaaabé'), maxLength: 40 })
+  fc.assert(
+    fc.property(pieces, rest, texts, texts, (piece, more, before, after) => {
+      const pattern = `*${piece}*${more}`
+      // A text that holds the piece, and others of all lengths around it.
+      const held = before + piece.replaceAll('?', 'é') + after
+      for (const text of [held, held.slice(1), held.slice(0, -1), before + after, held.replace('b', 'a')]) {
+        assert.equal(like(pattern, text), naiveLike(wildSigns(pattern), text), `${pattern} ~ ${text}`)
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
 test('A67: hostile patterns are matched in time linear in the text', () => {
   const count = (pattern: string, text: string): number => {
     const work = { steps: 0 }
@@ -71,6 +88,14 @@ test('A67: hostile patterns are matched in time linear in the text', () => {
   assert(count(`${'*?'.repeat(50)}*b*`, text) <= 3 * 1024)
   // A long pattern that always fails at its end: 16 words per character, not 512 comparisons.
   assert(count(`*${'a'.repeat(511)}b*`, text) <= 18 * 1024)
+  // Pieces that are longer than what is left of the text are not searched.
+  const agent = 'a'.repeat(12_000)
+  assert(count(`*${'?'.repeat(19_000)}x*`, agent) <= 10)
+  assert(count(`*${'?'.repeat(7_000)}*${'?'.repeat(7_000)}x*`, agent) <= 10)
+  assert(count(`*${'?'.repeat(11_000)}x*`, agent) <= 12_000 + 11_001 * (1_000 / 32 + 2))
+  // Matches that would end beyond the text are not pursued.
+  assert(count(`*${'a'.repeat(6_000)}b*`, agent) <= 12_000 + 6_001 * (6_000 / 32 + 2))
+  assert(count(`${'*?'.repeat(9_000)}x*`, agent) <= 4 * 12_000)
   // The worst pattern that fits into a policy, against the longest header.
   assert(count(`*${'a'.repeat(10_000)}b*`, 'a'.repeat(16_384)) <= 16_384 * (10_001 / 32 + 3))
 })

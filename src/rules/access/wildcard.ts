@@ -1,8 +1,8 @@
 /**
  * Patterns with `*` (any run of characters) and `?` (one character). A pattern is split at its stars; the first and
  * last piece are compared in place and each piece between is searched once, left to right, without backtracking. Short
- * literal pieces use `indexOf`. Others use a bit-parallel search (shift-and), so that the work is at most
- * text × piece / 32 for any pattern.
+ * literal pieces use `indexOf`, and short others compare at each position. Long ones use a bit-parallel search
+ * (shift-and) among the matches that fit, so that the work is at most piece × (text - piece) / 32 for any pattern.
  */
 
 /** Any run of characters, and any one character, among the code points of a pattern. */
@@ -29,9 +29,20 @@ interface MatchBudget {
 }
 
 const WORD_BITS = 32
+/** Below this length the tables of a search cost more than they save. */
+const SHORT_PIECE_MAX = 16
 const NONE = { literal: undefined, prefix: undefined, texts: undefined, pieces: [] }
 
-export const literalTokens = (text: string): Tokens => Array.from(text, letter => letter.codePointAt(0)!)
+/** A loop, because `Array.from` takes several times as long for each pattern that a header is compared with. */
+export function literalTokens(text: string): Tokens {
+  const points: number[] = []
+  for (let at = 0; at < text.length; at += 1) {
+    const point = text.codePointAt(at)!
+    points.push(point)
+    if (point > 0xffff) at += 1
+  }
+  return points
+}
 
 export function wildcardTokens(text: string): Tokens {
   return Array.from(text, letter => (letter === '*' ? ANY_RUN : letter === '?' ? ANY_ONE : letter.codePointAt(0)!))
@@ -82,8 +93,12 @@ function inOrder(texts: readonly string[], text: string, work: MatchBudget): boo
 function matchesPieces(pieces: readonly Tokens[], text: string, work: MatchBudget): boolean {
   const first = pieces[0]!
   const final = pieces.at(-1)!
+  const minimum = pieces.reduce((sum, { length }) => sum + length, 0)
+  work.steps += pieces.length
+  if (text.length < minimum) return false
   const points = literalTokens(text)
   work.steps += points.length
+  if (points.length < minimum) return false
   if (pieces.length === 1) return points.length === first.length && fits(first, points, 0, work)
   const end = points.length - final.length
   if (end < first.length || !fits(first, points, 0, work) || !fits(final, points, end, work)) return false
@@ -96,9 +111,9 @@ function matchesPieces(pieces: readonly Tokens[], text: string, work: MatchBudge
 }
 
 function fits(piece: Tokens, points: Tokens, at: number, work: MatchBudget): boolean {
-  for (const [index, token] of piece.entries()) {
+  for (let index = 0; index < piece.length; index += 1) {
     work.steps += 1
-    if (token !== ANY_ONE && token !== points[at + index]) return false
+    if (piece[index] !== ANY_ONE && piece[index] !== points[at + index]) return false
   }
   return true
 }
@@ -108,24 +123,40 @@ const ROWS = 128
 
 /** The end of the leftmost match of a piece between `from` and `to`; undefined when there is none. */
 function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: number }, work: MatchBudget) {
+  const lastStart = to - piece.length
+  if (lastStart < from) return undefined
+  if (piece.length > SHORT_PIECE_MAX) return findLong(piece, points, { from, lastStart }, work)
+  for (let at = from; at <= lastStart; at += 1) if (fits(piece, points, at, work)) return at + piece.length
+  return undefined
+}
+
+function findLong(
+  piece: Tokens,
+  points: Tokens,
+  { from, lastStart }: { from: number; lastStart: number },
+  work: MatchBudget,
+) {
   const words = Math.ceil(piece.length / WORD_BITS)
   const { rows, others } = masksOf(piece, words)
   const state = new Int32Array(words)
   const elsewhere = others.get(ANY_ONE)!
   const lastBit = 1 << ((piece.length - 1) % WORD_BITS)
-  for (let at = from; at < to; at += 1) {
+  for (let at = from; at < lastStart + piece.length; at += 1) {
     const point = points[at]!
     const isCommon = point < ROWS
     const mask = isCommon ? rows : (others.get(point) ?? elsewhere)
     const base = isCommon ? point * words : 0
+    // Higher bits belong to matches that began before `from`, lower ones to matches that begin after `lastStart`.
+    const highest = Math.min(words - 1, (at - from) >>> 5)
+    const lowest = Math.max(0, at - lastStart) >>> 5
     // A match may begin at every position, so a one is shifted in.
-    let carry = 1
-    for (let word = 0; word < words; word += 1) {
+    let carry = lowest === 0 ? 1 : state[lowest - 1]! >>> (WORD_BITS - 1)
+    for (let word = lowest; word <= highest; word += 1) {
       const before = state[word]!
       state[word] = ((before << 1) | carry) & mask[base + word]!
       carry = before >>> (WORD_BITS - 1)
     }
-    work.steps += words
+    work.steps += highest - lowest + 1
     if ((state[words - 1]! & lastBit) !== 0) return at + 1
   }
   return undefined
