@@ -268,3 +268,33 @@ inBoth(
     await fc.assert(property, { numRuns: 60, examples: DECISIVE })
   },
 )
+
+inBoth('A67 DeleteObjects: other requests are served while a hostile policy refuses many keys', async client => {
+  const bucket = await makeBucket(client)
+  const agent = 'a'.repeat(12_000)
+  const policy = {
+    Version: '2012-10-17',
+    Statement: {
+      Effect: 'Allow',
+      Principal: { SVC: OTHER.accountId },
+      Action: 'svc:DeleteObject',
+      Resource: `arn:svc:svc:::${bucket}/*`,
+      Condition: { StringLike: { 'aws:UserAgent': `*a${'?'.repeat(5_998)}x*` } },
+    },
+  }
+  const at = { method: 'PUT', bucket, path: '/?policy', body: JSON.stringify(policy) }
+  assert.equal((await client.send(at)).status, 204)
+  const wanted = Array.from({ length: 60 }, (_, index) => ({ key: `k${index}` }))
+  let last = performance.now()
+  let longest = 0
+  const beats = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+  }, 1)
+  const began = performance.now()
+  const answer = await removeAll(client, bucket, batch(wanted), [['User-Agent', agent]], OTHER)
+  const took = performance.now() - began
+  clearInterval(beats)
+  assert.equal(failures(answer.xml()).length, wanted.length)
+  assert(longest < took / 3, `${longest} ms of ${took} ms`)
+})
