@@ -30,11 +30,10 @@ async function rulesOf(facts: AccessFacts, bucket: string): Promise<Rules> {
   }
 }
 
-const headerNames = (text: string | undefined): string[] =>
-  (text ?? '')
-    .split(',')
-    .map(name => name.trim().toLowerCase())
-    .filter(name => name !== '')
+const headerNames = (text: string | undefined): string[] => {
+  const names = (text ?? '').split(',').map(name => name.trim().toLowerCase())
+  return [...new Set(names)].filter(name => name !== '')
+}
 
 /** A57. A response that any origin may read never carries credentials. */
 function allowHeaders(rules: readonly CorsRule[], request: CorsRequest): Header[] | undefined {

@@ -10,7 +10,7 @@ import { checkIntegrityHeaders, integrityChecks } from './integrity.ts'
 const DOCUMENT_BYTES_MAX = 2 ** 20
 
 export interface BodyRule {
-  readonly bytesMax?: number
+  readonly bytesMax?: number | undefined
   /** R103. Requires Content-MD5 or a checksum, or a signed hash where the dialect accepts that. */
   readonly proof: 'none' | 'checksum' | 'signed hash'
 }

@@ -98,3 +98,16 @@ inBoth('G16 Preflight: an unsupported method is a bad request', async client => 
     assert.match(refused.body.toString(), new RegExp(`Invalid Access-Control-Request-Method: [${method}]`))
   }
 })
+
+inBoth('G16 Preflight: a header counts once, and up to 100 may be requested', async client => {
+  const bucket = await makeBucket(client)
+  await documentsOf(client, bucket, 'cors').put(CORS)
+  const ask = (names: readonly string[]): Promise<Received> =>
+    preflight(client, bucket, 'GET', [['Access-Control-Request-Headers', names.join(',')]])
+  const repeated = await ask(Array<string>(500).fill('Content-Type').concat('content-type'))
+  assert.equal(repeated.status, 200)
+  assert.equal(repeated.headers.get('access-control-allow-headers'), 'content-type')
+  const names = Array.from({ length: 101 }, (_, index) => `content-${index}`)
+  assert.equal((await ask(names.slice(1))).status, 200)
+  faultIs(await ask(names), 403, 'AccessForbidden')
+})

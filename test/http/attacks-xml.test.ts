@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { XML_LIMITS } from '../../src/lib/xml-reader.ts'
+import { CORS_BYTES_MAX } from '../../src/rules/documents/cors.ts'
 import type { ServerParts } from '../../src/server/compose.ts'
 import { makePlace, renewed, type Send } from '../specimens/place.ts'
 import { type Asked, type Case, cases, contentMd5, type Place, statusIn } from '../specimens/specimens.ts'
@@ -25,7 +26,8 @@ function routes(client: Client, place: Place): Reading[] {
 }
 
 /** The fault for a malformed document on this route. */
-function malformed({ route }: Case, client: Client): string {
+function malformed({ route }: Case, client: Client, body: string | Buffer = ''): string {
+  if (route.endsWith('?cors') && bytesOf(body).length > CORS_BYTES_MAX) return '400 MaxMessageLengthExceeded'
   if (route.endsWith('?acl')) return '400 MalformedACLError'
   // D8.
   return route.endsWith('?legal-hold') && client.dialect === 'svc' ? '400 InvalidRequest' : '400 MalformedXML'
@@ -62,8 +64,9 @@ function refusedEverywhere(title: string, bad: readonly Bad[]): void {
     const before = await records(parts)
     for (const one of all) {
       for (const [what, spoil] of bad) {
-        const answer = await send(client, one, spoil(one.asked.body))
-        assert.equal(outcome(answer), malformed(one, client), `${one.route}: ${what}`)
+        const spoiled = spoil(one.asked.body)
+        const answer = await send(client, one, spoiled)
+        assert.equal(outcome(answer), malformed(one, client, spoiled), `${one.route}: ${what}`)
       }
     }
     assert.equal(await records(parts), before)

@@ -27,6 +27,7 @@ export interface DocumentKind<T> {
     readonly status?: (ctx: OperationContext) => number
     readonly headers?: (ctx: OperationContext) => readonly Header[]
     readonly proof?: BodyRule['proof']
+    readonly bytesMax?: number
   }
   readonly remove?: { readonly name: string; readonly needs: Action }
   /** The fault when it is not set. */
@@ -59,7 +60,7 @@ function putOperation<T>({ query, put, read, keep }: DocumentKind<T>): Operation
     permission: requires(put.needs),
     input: {},
     async run(ctx): Promise<OperationResponse> {
-      const body = await wholeBody(ctx, { proof: put.proof ?? 'checksum' })
+      const body = await wholeBody(ctx, { proof: put.proof ?? 'checksum', bytesMax: put.bytesMax })
       if (body.length === 0) throw new Fault('MissingRequestBodyError')
       await keep(ctx, readXml(body, read))
       return { status: put.status?.(ctx) ?? 200, headers: put.headers?.(ctx) ?? [] }

@@ -3,7 +3,7 @@ import type { XmlNode } from '../../lib/xml.ts'
 import { parseXml } from '../../lib/xml-reader.ts'
 import type { XmlDocument } from '../../lib/xml-writer.ts'
 import type { Pairs } from '../../model/version.ts'
-import { readCors } from '../../rules/documents/cors.ts'
+import { CORS_BYTES_MAX, readCors } from '../../rules/documents/cors.ts'
 import {
   type BucketEncryption,
   encryptionDocument,
@@ -19,7 +19,7 @@ import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
 export const cors: DocumentKind<XmlNode> = {
   query: 'cors',
   get: { name: 'GetBucketCors', needs: 'GetBucketCORS' },
-  put: { name: 'PutBucketCors', needs: 'PutBucketCORS' },
+  put: { name: 'PutBucketCors', needs: 'PutBucketCORS', bytesMax: CORS_BYTES_MAX },
   remove: { name: 'DeleteBucketCors', needs: 'PutBucketCORS' },
   absent: 'NoSuchCORSConfiguration',
   ...keptAsSent('cors', readCors),

@@ -1,17 +1,23 @@
 /** CORS rules of a bucket: parsing, and matching a browser's request. */
 import { BadXml, childInteger, children, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import { Fault } from '../../model/faults.ts'
+import { compileText, matches, type Pattern } from '../access/wildcard.ts'
 
 export interface CorsRule {
   readonly id: string | undefined
   readonly origins: readonly string[]
   readonly methods: readonly string[]
-  readonly headers: readonly string[]
+  /** In lower case. */
+  readonly headers: readonly Pattern[]
   readonly exposed: readonly string[]
   readonly maxAgeSeconds: number | undefined
 }
 
+/** Of a document that is set. Longer ones may have been stored before. */
+export const CORS_BYTES_MAX = 64 * 1024
 const CORS_RULES_MAX = 100
+/** Each is compared with all patterns, for anyone who asks. */
+const REQUESTED_HEADERS_MAX = 100
 const ID_CHARACTERS_MAX = 255
 export const CORS_METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']
 /** Values are sent as headers, so only characters that a header can carry unencoded are accepted. */
@@ -53,7 +59,9 @@ function readRule(rule: XmlNode): CorsRule {
     if (stars(header) === 0) continue
     throw refused(`ExposeHeader "${header}" contains wildcard. We currently do not support wildcard for ExposeHeader.`)
   }
-  return { id, origins, methods, headers, exposed, maxAgeSeconds }
+  // No name of a header has a question mark, the other wildcard of these patterns.
+  const patterns = headers.map(header => compileText(header.toLowerCase()))
+  return { id, origins, methods, headers: patterns, exposed, maxAgeSeconds }
 }
 
 /** A56. Stored values are later sent to browsers as headers. */
@@ -66,7 +74,7 @@ export interface CorsRequest {
   readonly origin: string
   /** The method used, or requested by a preflight. */
   readonly method: string
-  /** Headers requested by a preflight, in lower case. */
+  /** Headers requested by a preflight, in lower case, each once. */
   readonly headers: readonly string[]
 }
 
@@ -82,12 +90,12 @@ export function matchingRule(
   rules: readonly CorsRule[],
   request: CorsRequest,
 ): { readonly rule: CorsRule; readonly anyOrigin: boolean } | undefined {
+  if (request.headers.length > REQUESTED_HEADERS_MAX) return undefined
   if (!ORIGIN.test(request.origin) || !request.headers.every(header => HEADER.test(header))) return undefined
   for (const rule of rules) {
     const origin = rule.origins.find(pattern => matchesPattern(pattern, request.origin))
     if (origin === undefined || !rule.methods.includes(request.method)) continue
-    const patterns = rule.headers.map(header => header.toLowerCase())
-    if (!request.headers.every(header => patterns.some(pattern => matchesPattern(pattern, header)))) continue
+    if (!request.headers.every(header => rule.headers.some(pattern => matches(pattern, header)))) continue
     return { rule, anyOrigin: origin === '*' }
   }
   return undefined
