@@ -85,11 +85,10 @@ function tagsAndLock({ request, operation }: RequestState, now: number): Conditi
 }
 
 /** The signed time. With a signature in the query, the date header is not the signed time. */
-function signingTime(request: DecodedRequest, isInHeader: boolean, isForm: boolean): number | undefined {
-  const sent =
-    isInHeader || isForm
-      ? (request.header(':date') ?? request.header('date'))
-      : (request.query('X-Amz-Date') ?? request.query('X-Svc-Date'))
+function signingTime({ request, dialect }: RequestState, isInQuery: boolean): number | undefined {
+  const sent = isInQuery
+    ? request.query(`${dialect.scheme.queryPrefix}Date`)
+    : (request.header(':date') ?? request.header('date'))
   return sent === undefined ? undefined : dateHeader(sent)?.ms
 }
 
@@ -100,7 +99,7 @@ function signature({ request }: Exchange, state: RequestState, now: number): Con
   const isForm = operation?.takesForm === true
   const isInHeader = headerValues(request, 'authorization').length > 0
   const type = isForm ? 'POST' : isInHeader ? 'REST-HEADER' : 'REST-QUERY-STRING'
-  const signedAt = signingTime(state.request, isInHeader, isForm)
+  const signedAt = signingTime(state, !isInHeader && !isForm)
   return [
     ...(signedAt === undefined ? [] : [['signatureage', [String(now - signedAt)]] as const]),
     ['authtype', [type]],
