@@ -143,7 +143,9 @@ class RequestConditions implements Iterable<readonly [string, readonly string[]]
     }
     for (const key of FROM_HEADERS) set(key, request.header(`:${key}`))
     for (const [key, value] of tagsAndLock(this.#state, now)) values.set(key, value)
-    for (const key of ['prefix', 'delimiter', 'max-keys']) set(key, request.query(key))
+    for (const key of ['prefix', 'delimiter']) set(key, request.query(key))
+    // Listings take an empty number for none.
+    set('max-keys', request.query('max-keys') || undefined)
     if (operation !== undefined && isCopy(operation)) {
       set('copy-source', copySource(request))
       set('metadata-directive', request.header(':metadata-directive'))

@@ -73,6 +73,12 @@ function plainCases(client: Client, version: string): Case[] {
       miss: list('max-keys=10'),
     },
     {
+      action: 'ListBucket',
+      condition: { Null: { 'svc:max-keys': 'true' } },
+      hit: list('max-keys='),
+      miss: list('max-keys=10'),
+    },
+    {
       action: 'GetObjectVersion',
       condition: is('svc:VersionId', version),
       hit: request('GET', `/k?versionId=${version}`),
