@@ -17,7 +17,7 @@ import { DamagedBackup, type Vault } from './vault.ts'
 interface RestoreTarget {
   readonly vault: Vault
   readonly manifest: Manifest
-  /** The new store's metadata: empty, or as left by an earlier attempt. */
+  /** The new store's metadata: empty, or as left by an earlier attempt. Fails as soon as others may change them. */
   readonly meta: Meta
   readonly blobs: Blobs
   readonly progress: (line: string) => void
@@ -31,6 +31,9 @@ export interface RestoreResult {
 
 /** Blobs copied concurrently; short ones share a sync. */
 const COPIES = 64
+/** Keys and bytes of a commit; a fence adds checks to them. */
+const KEYS_MAX = META_LIMITS.commitKeysMax - 16
+const BYTES_MAX = META_LIMITS.commitBytesMax / 2
 const BLOBS_MOVE = recordKey.blobsMove()
 const BLOBS = keyRanges.kind('b').start
 const GARBAGE = keyRanges.kind('g').start
@@ -106,13 +109,15 @@ async function commitAll(meta: Meta, entries: readonly KeyAndValue[]): Promise<v
   let writes: Write[] = []
   let bytes = 0
   const commit = async (): Promise<void> => {
-    if (writes.length > 0) await meta.commit({ checks: [], writes })
+    if (writes.length > 0 && !(await meta.commit({ checks: [], writes }))) {
+      throw new Error('records could not be written')
+    }
     writes = []
     bytes = 0
   }
   for (const [key, value] of entries) {
     const more = key.length + value.length
-    if (writes.length === META_LIMITS.commitKeysMax || bytes + more > META_LIMITS.commitBytesMax) await commit()
+    if (writes.length === KEYS_MAX || bytes + more > BYTES_MAX) await commit()
     writes.push({ key, value })
     bytes += more
   }

@@ -1,6 +1,6 @@
 /** Backup folders on this machine: exclusive access to them, and restoring a data folder. */
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Manifest } from '../backup/manifest.ts'
 import { type RestoreResult, restoreBackup } from '../backup/restore.ts'
 import { BACKUP_NAME, type BackupPlace, type StoredBackup } from '../backup/server-backup.ts'
@@ -11,11 +11,14 @@ import { WRITER_BYTES } from '../lib/ids.ts'
 import { isAlive, openLivenessSocket } from '../lib/liveness-socket.ts'
 import { systemRandom } from '../lib/random.ts'
 import { replaceFile } from '../lib/replace-file.ts'
-import { takeOwnership } from '../store/commit/folder-ownership.ts'
+import type { Meta } from '../meta/meta.ts'
+import { assertFolderUnowned, takeOwnership } from '../store/commit/folder-ownership.ts'
 import { readText } from './accounts.ts'
+import { BadConfig } from './bad-config.ts'
 import { hasNoBlobs, isBlobsAddress, openBlobsAt, printableBlobsPlace } from './blob-driver.ts'
 import { type ClusterSettings, exportedClusterKeyring } from './cluster-keyring.ts'
 import { type FolderOptions, openMeta } from './compose.ts'
+import { claimDatabase, isStoreOf, releaseDatabase } from './database-claim.ts'
 import { assertReadable } from './folder-format.ts'
 import { RESTORING_FILE } from './folder-markers.ts'
 
@@ -151,14 +154,21 @@ async function keyringFor({ vault, manifest, keyring }: RestoreOptions): Promise
 const isEmpty = async (blobsPlace: string): Promise<boolean> =>
   isBlobsAddress(blobsPlace) ? hasNoBlobs(blobsPlace) : (await namesIn(blobsPlace)).length === 0
 
-/** True when an earlier restore of the same run into this folder was interrupted. */
-async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
+interface Attempt {
+  /** Names this restore and all that continue it, in the folder and in the database. */
+  readonly note: string
+  /** An earlier restore of the same run into this folder was interrupted. */
+  readonly isContinued: boolean
+}
+
+async function begin({ manifest, target }: RestoreOptions): Promise<Attempt> {
   const { folder } = target
-  const note = `${manifest.run} ${manifest.records.sha256}\n`
+  const what = `${manifest.run} ${manifest.records.sha256}`
   const path = join(folder, RESTORING_FILE)
   const names = await namesIn(folder)
   if (names.includes(RESTORING_FILE)) {
-    if ((await readText(realDisk, path)) === note) return true
+    const note = await readText(realDisk, path)
+    if (note.startsWith(what)) return { note, isContinued: true }
     throw new BadBackup(`${folder} is partly restored from another backup: empty it first`)
   }
   // P24. An older state never overwrites a newer one.
@@ -166,40 +176,73 @@ async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
   const place = target.blobsPlace
   if (place !== undefined && !(await isEmpty(place))) throw new BadBackup(`${printableBlobsPlace(place)} is not empty`)
   await realDisk.makeFolder(folder)
+  // Random, since the records of a restore into one folder are of no use to that into another.
+  const note = `${what} ${systemRandom.bytes(8).toString('hex')}\n`
   await replaceFile(realDisk, path, Buffer.from(note))
-  return false
+  return { note, isContinued: false }
 }
 
-/** A server can start on the folder once this resolves, and not before. */
-export async function restoreFolder(options: RestoreOptions): Promise<RestoreResult> {
-  const { vault, manifest, target, progress } = options
-  const { folder, durability = 'fsync' } = target
+const NOTHING: RestoreResult = { records: 0, blobs: 0, bytes: 0 }
+
+async function end(folder: string): Promise<void> {
+  await realDisk.remove(join(folder, RESTORING_FILE))
+  await realDisk.syncFolder(folder)
+}
+
+/** An earlier attempt was complete but for its last step. The keyring is copied after the last record. */
+async function isReleased({ manifest, target }: RestoreOptions, meta: Meta): Promise<boolean> {
+  const hasKeyring = (await namesIn(target.folder)).includes(basename(keyringPath(target.folder)))
+  return hasKeyring && (await isStoreOf(meta, Buffer.from(manifest.keyring, 'hex')))
+}
+
+async function claim({ target }: RestoreOptions, meta: Meta, { note, isContinued }: Attempt): Promise<Meta> {
+  // Asked before, so that another attempt that still runs keeps its claim.
+  await assertFolderUnowned(target.folder, realDisk)
+  try {
+    return await claimDatabase(meta, { id: Buffer.from(note), purpose: 'a backup is restored' })
+  } catch (error) {
+    if (!(error instanceof BadConfig)) throw error
+    if (!isContinued) await end(target.folder)
+    throw new BadBackup(error.message)
+  }
+}
+
+/** A server can start on the folder and on the database once this resolves, and not before. */
+export async function restoreFolder(
+  options: RestoreOptions,
+  open: (target: FolderOptions) => Promise<Meta> = openMeta,
+): Promise<RestoreResult> {
+  const { manifest, target } = options
   assertReadable(`run ${manifest.run} of the backup`, manifest.store)
   const keyring = await keyringFor(options)
-  const resumed = await begin(options)
-  const meta = await openMeta(target)
+  const attempt = await begin(options)
+  const meta = await open(target)
   try {
-    if (!resumed && (await meta.scan({ start: Buffer.alloc(0), end: undefined }, 1)).length > 0) {
-      await realDisk.remove(join(folder, RESTORING_FILE))
-      throw new BadBackup('the database is not empty: a backup is restored into an empty database')
-    }
-    const ownership = await takeOwnership(folder, meta, realDisk, systemRandom)
-    try {
-      const writer = systemRandom.bytes(WRITER_BYTES)
-      const blobs = await openBlobsAt(target.blobsPlace ?? join(folder, 'blobs'), { writer, durability })
-      try {
-        const restored = await restoreBackup({ vault, manifest, meta, blobs, progress })
-        await replaceFile(realDisk, keyringPath(folder), keyring)
-        await realDisk.remove(join(folder, RESTORING_FILE))
-        await realDisk.syncFolder(folder)
-        return restored
-      } finally {
-        await blobs.close()
-      }
-    } finally {
-      await ownership.end()
-    }
+    const isComplete = attempt.isContinued && (await isReleased(options, meta))
+    const restored = isComplete ? NOTHING : await restoreInto(options, await claim(options, meta, attempt), keyring)
+    await end(target.folder)
+    return restored
   } finally {
     await meta.close()
+  }
+}
+
+async function restoreInto(options: RestoreOptions, meta: Meta, keyring: Buffer): Promise<RestoreResult> {
+  const { vault, manifest, target, progress } = options
+  const { folder, durability = 'fsync' } = target
+  const ownership = await takeOwnership(folder, meta, realDisk, systemRandom)
+  try {
+    const writer = systemRandom.bytes(WRITER_BYTES)
+    const blobs = await openBlobsAt(target.blobsPlace ?? join(folder, 'blobs'), { writer, durability })
+    try {
+      const restored = await restoreBackup({ vault, manifest, meta, blobs, progress })
+      await replaceFile(realDisk, keyringPath(folder), keyring)
+      await releaseDatabase(meta)
+      return restored
+    } finally {
+      await blobs.close()
+    }
+  } finally {
+    await ownership.end()
   }
 }

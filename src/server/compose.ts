@@ -29,6 +29,7 @@ import { isBlobsAddress, openMovingBlobs } from './blob-driver.ts'
 import { blobsPlaceOf, enterBlobsMove } from './blobs-move.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { ClusterSettings } from './cluster-keyring.ts'
+import { assertComplete } from './database-claim.ts'
 import { type DatabaseMember, joinDatabase, type MemberEvents } from './database-member.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { assertNotMoved, assertWhole } from './folder-markers.ts'
@@ -220,12 +221,6 @@ async function openMount(options: FolderOptions, member: DatabaseMember): Promis
   const mount = await SharedMount.join({ ...parts, pauseMs: renewMs, report })
   member.attach(mount)
   return mount
-}
-
-/** Checked after joining: a move into the database begins only while there is no member. */
-async function assertComplete(meta: Meta): Promise<void> {
-  if ((await meta.get(recordKey.incoming())) === undefined) return
-  throw new Error('the metadata in this database are partly moved: complete it with holdfast meta move --finish')
 }
 
 /** Done by the first member, while no other can do anything. */

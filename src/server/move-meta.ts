@@ -6,16 +6,15 @@
 import { join } from 'node:path'
 import { realDisk } from '../lib/disk.ts'
 import { replaceFile } from '../lib/replace-file.ts'
-import type { Meta, MetaEngine } from '../meta/meta.ts'
-import { FencedMeta, fenceAt } from '../store/commit/fenced-meta.ts'
+import type { Meta, MetaEngine, Write } from '../meta/meta.ts'
 import { assertFolderUnowned, ownerFormat } from '../store/commit/folder-ownership.ts'
 import { recordKey } from '../store/commit/record-keys.ts'
-import { incomingFormat } from '../store/commit/server-records.ts'
 import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
 import { readText } from './accounts.ts'
 import { BadConfig } from './bad-config.ts'
 import { openMeta } from './compose.ts'
 import { type CopyCounts, copyRecords, haveSameRecords } from './copy-records.ts'
+import { claimDatabase, isStoreOf, releaseDatabase } from './database-claim.ts'
 import { assertReadable, stampOfMeta } from './folder-format.ts'
 import { assertWhole, MOVED_FILE, MOVING_FILE } from './folder-markers.ts'
 
@@ -100,9 +99,10 @@ async function copyAll(options: MetaMoveOptions): Promise<MetaMoveResult> {
 
 async function copyInto(options: MetaMoveOptions, source: Meta, database: Meta): Promise<MetaMoveResult> {
   const { folder, target, isFinal, progress } = options
-  const isReleased = (await movedNote(folder)) !== undefined && (await isStoreOf(source, database))
+  const isReleased = (await movedNote(folder)) !== undefined && (await isStoreOf(database, await keyringIdOf(source)))
   if (isReleased) return { state: 'moved', to: target.name, records: 0, written: 0, removed: 0 }
-  const fenced = await claimDatabase(source, database)
+  const claim = { id: await keyringIdOf(source), purpose: 'a store is moved' }
+  const fenced = await claimDatabase(database, claim)
   const total = { written: 0, removed: 0 }
   for (let pass = 1; ; pass++) {
     const changed: Buffer[] = []
@@ -118,7 +118,7 @@ async function copyInto(options: MetaMoveOptions, source: Meta, database: Meta):
     // The pass has compared every record of both sides, and nobody else changes either: what it wrote is read again.
     if (isFinal && isNearlyEqual && (await haveSameRecords(source, fenced, changed))) {
       await markMoved(folder, target.name)
-      await releaseDatabase(source, fenced)
+      await releaseDatabase(fenced, [await ownerAfter(source)])
       return { state: 'moved', ...result }
     }
     if (isFinal && pass === PASSES_MAX)
@@ -132,42 +132,9 @@ async function keyringIdOf(meta: Meta): Promise<Buffer> {
   return keyringIdFormat.decode(entry.value)
 }
 
-/** The database has been released, and may have changed since. */
-async function isStoreOf(source: Meta, database: Meta): Promise<boolean> {
-  if ((await database.get(recordKey.incoming())) !== undefined) return false
-  const entry = await database.get(KEYRING_KEY)
-  return entry !== undefined && keyringIdFormat.decode(entry.value).equals(await keyringIdOf(source))
-}
-
-/** The result commits only while no later run has claimed the database and no server can start on it. */
-async function claimDatabase(source: Meta, database: Meta): Promise<Meta> {
-  const key = recordKey.incoming()
-  const id = await keyringIdOf(source)
-  const before = await database.get(key)
-  if (before === undefined && (await database.scan({ start: Buffer.alloc(0), end: undefined }, 1)).length > 0) {
-    throw new BadConfig('the database is not empty: a store is moved into an empty database')
-  }
-  if (before !== undefined && !incomingFormat.decode(before.value).equals(id)) {
-    throw new BadConfig('the database has a part of another store: empty it first')
-  }
-  const checks = [{ key, stamp: before?.stamp }]
-  // A server that starts on the empty database at this moment writes its owner first.
-  if (before === undefined) checks.push({ key: recordKey.owner(), stamp: undefined })
-  const isClaimed = await database.commit({ checks, writes: [{ key, value: incomingFormat.encode(id) }] })
-  const lost = (): Error => new Error('the database was taken by another command or server')
-  if (!isClaimed) throw lost()
-  return new FencedMeta(database, [await fenceAt(database, key, lost)])
-}
-
-/** From here on a server can start on the database. Incarnations go on from those of the folder. */
-async function releaseDatabase(source: Meta, database: Meta): Promise<void> {
+/** Incarnations go on from those of the folder. */
+async function ownerAfter(source: Meta): Promise<Write> {
   const entry = await source.get(recordKey.owner())
   const incarnation = entry === undefined ? 0 : ownerFormat.decode(entry.value).incarnation
-  await database.commit({
-    checks: [],
-    writes: [
-      { key: recordKey.incoming(), value: undefined },
-      { key: recordKey.owner(), value: ownerFormat.encode({ incarnation, socket: '' }) },
-    ],
-  })
+  return { key: recordKey.owner(), value: ownerFormat.encode({ incarnation, socket: '' }) }
 }

@@ -50,3 +50,40 @@ test(
       })
     }),
 )
+
+test(
+  'P24: servers are refused by a database with an unfinished restore, while it runs and after it was interrupted',
+  { skip: serverUrl === undefined && 'needs test/postgres/run.sh' },
+  () =>
+    withGround(async ground => {
+      await fill(ground.served)
+      await take(ground)
+      const before = await rows(ground.served.parts)
+      await withDatabase('restore', async metaUrl => {
+        const there = { folder: ground.target, metaUrl }
+        const others = { folder: `${ground.target}-others`, metaUrl }
+        const isRefused = () => assert.rejects(openFolder(others), /partly restored/)
+        await withVault(ground.vault, 'read', async vault => {
+          const manifest = await vault.manifest((await vault.runs()).at(-1)!)
+          const options = { vault, manifest, target: there, keyring: undefined }
+          const progress = (): void => {
+            throw new Error('interrupted')
+          }
+          const read = vault.blobs.read.bind(vault.blobs)
+          let blobs = 0
+          vault.blobs.read = async function* (...blob) {
+            if (blobs++ === 0) await isRefused()
+            yield* read(...blob)
+          }
+          await assert.rejects(restoreFolder({ ...options, progress }), /interrupted/)
+          assert(blobs > 0)
+          await isRefused()
+          await restoreFolder({ ...options, progress: () => {} })
+        })
+        await opened(there, async parts => {
+          await assertSound(parts)
+          assert.deepEqual(await rows(parts), before)
+        })
+      })
+    }),
+)

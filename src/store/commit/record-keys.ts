@@ -54,7 +54,7 @@ export const recordKey = {
   clock: () => key('x', 'clock'),
   /** Where blobs move, or have moved. */
   blobsMove: () => key('x', 'blobs move'),
-  /** Exists while records arrive from another engine. */
+  /** Exists while records arrive from another engine or a backup. */
   incoming: () => key('x', 'incoming'),
   /** Exists while a worker of the owner may commit. */
   fence: (writer: Buffer) => key('x', 'fence', writer),

@@ -11,5 +11,8 @@ const PREFIXES = [ENGINE_KEYS, keyRanges.fences().start, keyRanges.cluster().sta
 export const isServerRecord = (key: Buffer): boolean =>
   key.equals(OWNER) || key.equals(INCOMING) || PREFIXES.some(prefix => startsWith(key, prefix))
 
-/** Exists in a database that receives the records of a store, until it has all of them. Has the id of the keyring. */
+/**
+ * Exists in a database that receives the records of a store, until it has all of them. Has what names the command that
+ * brings them: the id of the keyring for a move, the text of `restoring` for a restore.
+ */
 export const incomingFormat = format<Buffer>('BI', bytes)
