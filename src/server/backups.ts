@@ -8,7 +8,7 @@ import { completeRuns, DamagedBackup, timeOfRun, Vault } from '../backup/vault.t
 import { decodeKeyring, keyringPath } from '../crypto/keyring-file.ts'
 import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
-import { isAlive, openLivenessSocket } from '../lib/liveness-socket.ts'
+import { isAlive, type LivenessSocket, openLivenessSocket } from '../lib/liveness-socket.ts'
 import { systemRandom } from '../lib/random.ts'
 import { replaceFile } from '../lib/replace-file.ts'
 import type { Meta } from '../meta/meta.ts'
@@ -25,12 +25,31 @@ import { RESTORING_FILE } from './folder-markers.ts'
 /** The folders do not permit the requested operation; the message says why. */
 class BadBackup extends Error {}
 
-const SOCKET = 'in-use.sock'
+/** Of a command that uses a backup folder. Before 0.2.0 all had one name. */
+const SOCKET = /^in-use(-[0-9a-f]{8})?\.sock$/
 /** Created by the filesystem itself. */
 const IGNORED_NAMES = new Set(['lost+found'])
 
 const namesIn = async (folder: string): Promise<string[]> =>
   (await realDisk.list(folder)).filter(name => !IGNORED_NAMES.has(name))
+
+/** Of two commands that start at once at least one is refused: each looks for others after it can be found itself. */
+async function enterVault(folder: string): Promise<LivenessSocket> {
+  const own = `in-use-${systemRandom.bytes(4).toString('hex')}.sock`
+  const liveness = await openLivenessSocket(join(folder, own))
+  try {
+    const names = await realDisk.list(folder)
+    const others = names.filter(name => SOCKET.test(name) && name !== own).map(name => join(folder, name))
+    const areAlive = await Promise.all(others.map(isAlive))
+    // Another command that looked before this one listened has removed its socket as that of a dead one.
+    if (areAlive.includes(true) || !names.includes(own)) throw new BadBackup(`another command is using ${folder}`)
+    for (const dead of others) await realDisk.remove(dead)
+    return liveness
+  } catch (error) {
+    await liveness.end()
+    throw error
+  }
+}
 
 /** Opens a backup folder exclusively, since a writer must be the only process there. */
 export async function withVault<T>(
@@ -38,16 +57,13 @@ export async function withVault<T>(
   how: 'read' | 'write',
   use: (vault: Vault) => Promise<T>,
 ): Promise<T> {
-  const names = await namesIn(folder)
+  const names = (await namesIn(folder)).filter(name => !SOCKET.test(name))
   const isNew = names.length === 0
   if (!names.includes('runs') && (how === 'read' || !isNew)) {
     throw new BadBackup(isNew ? `there is no backup in ${folder}` : `${folder} is not empty and has no backups`)
   }
   await realDisk.makeFolder(folder)
-  const socket = join(folder, SOCKET)
-  if (await isAlive(socket)) throw new BadBackup(`another command is using ${folder}`)
-  await realDisk.remove(socket)
-  const liveness = await openLivenessSocket(socket)
+  const liveness = await enterVault(folder)
   try {
     const writer = systemRandom.bytes(WRITER_BYTES)
     const vault = new Vault(realDisk, folder, await openBlobsAt(join(folder, 'blobs'), { writer }))

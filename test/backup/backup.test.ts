@@ -16,7 +16,7 @@ import { lockBucket, put } from '../http/actions.ts'
 import { hold, ok, remove } from '../http/lock-requests.ts'
 import { makeBucket } from '../http/server.ts'
 import { fewOrAll } from '../long.ts'
-import { payload, settle } from '../store/fixture.ts'
+import { payload, settle, turn } from '../store/fixture.ts'
 import { withFilled } from './filled.ts'
 import { assertSound, opened, restore, rows, sourceOver, take, withGround } from './fixture.ts'
 
@@ -348,4 +348,27 @@ test('one command at a time works in a folder of backups', () =>
     await withVault(ground.vault, 'read', () => assert.rejects(take(ground), /another command is using/))
     const again = sourceOver(ground.served.parts)
     assert.equal((await take({ ...ground, source: again })).blobs.count, 0)
+  }))
+
+test('of commands that enter a folder of backups at the same moment at most one works there', () =>
+  withGround(async ground => {
+    await makeBucket(ground.served.svc)
+    await take(ground)
+    // Left by processes that were killed, the first by an older version.
+    for (const name of ['in-use.sock', 'in-use-0123abcd.sock']) await writeFile(join(ground.vault, name), '')
+    let inside = 0
+    let refused = 0
+    const enter = (): Promise<void> =>
+      withVault(ground.vault, 'read', async () => {
+        assert.equal(++inside, 1)
+        for (let i = 0; i < 5; i++) await turn()
+        inside--
+      }).catch((error: Error) => {
+        assert.match(error.message, /another command is using/)
+        refused++
+      })
+    for (let round = 0; round < 20; round++) await Promise.all([enter(), enter(), enter()])
+    assert(refused >= 20, `${refused} refused`)
+    await withVault(ground.vault, 'read', async () => {})
+    assert.deepEqual((await readdir(ground.vault)).toSorted(), ['blobs', 'runs'])
   }))
