@@ -14,6 +14,7 @@ import { assertComplete } from '../../src/server/database-claim.ts'
 import { type DatabaseMember, joinDatabase } from '../../src/server/database-member.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { isServerRecord } from '../../src/store/commit/server-records.ts'
+import { shortOrLong } from '../long.ts'
 import { withFolder } from '../store/fixture.ts'
 import { withFilled } from './filled.ts'
 import { assertSound, type Ground, rows, take } from './fixture.ts'
@@ -83,7 +84,7 @@ test('P24: after an interruption at any commit no server starts on the database,
     const before = await rows(ground.served.parts)
     await withFolder(async outer => {
       let isComplete = false
-      for (let stopAt = 0; !isComplete; stopAt++) {
+      for (let stopAt = 0; !isComplete; stopAt += shortOrLong(4, 1)) {
         for (const isWritten of [false, true]) {
           const target = join(outer, `${stopAt}-${isWritten}`)
           const meta = await openMemoryMeta()

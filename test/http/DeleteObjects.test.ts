@@ -269,6 +269,12 @@ inBoth(
   },
 )
 
+/** A machine that is busy otherwise does not count. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
 inBoth('A67 DeleteObjects: other requests are served while a hostile policy refuses many keys', async client => {
   const bucket = await makeBucket(client)
   const agent = 'a'.repeat(12_000)
@@ -285,15 +291,15 @@ inBoth('A67 DeleteObjects: other requests are served while a hostile policy refu
   const at = { method: 'PUT', bucket, path: '/?policy', body: JSON.stringify(policy) }
   assert.equal((await client.send(at)).status, 204)
   const wanted = Array.from({ length: 60 }, (_, index) => ({ key: `k${index}` }))
-  let last = performance.now()
+  let last = processorMs()
   let longest = 0
   const beats = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last)
-    last = performance.now()
+    longest = Math.max(longest, processorMs() - last)
+    last = processorMs()
   }, 1)
-  const began = performance.now()
+  const began = processorMs()
   const answer = await removeAll(client, bucket, batch(wanted), [['User-Agent', agent]], OTHER)
-  const took = performance.now() - began
+  const took = processorMs() - began
   clearInterval(beats)
   assert.equal(failures(answer.xml()).length, wanted.length)
   assert(longest < took / 3, `${longest} ms of ${took} ms`)
