@@ -1,8 +1,8 @@
 /** A store with data of every kind for each test. One is filled; the tests get copies, which are made sooner. */
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { cp, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { openFolder } from '../../src/server/compose.ts'
 import { type Served, serveParts } from '../http/server.ts'
@@ -16,15 +16,13 @@ async function serveFolder(folder: string, use: (served: Served) => Promise<void
 
 async function filledFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-filled-'))
+  // Not after the tests of one file: on Bun several files share this module.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   await serveFolder(folder, fill)
   return folder
 }
 
 let filled: Promise<string> | undefined
-
-after(async () => {
-  if (filled !== undefined) await rm(await filled, { recursive: true, force: true })
-})
 
 export async function withFilled(use: (ground: Ground) => Promise<void>): Promise<void> {
   filled ??= filledFolder()
