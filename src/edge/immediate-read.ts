@@ -160,7 +160,7 @@ export class ImmediateRead {
     this.#bucketOfHost = memoizeLast(sent => bucketOfHost(sent, parts.baseHosts, parts.websiteHosts))
   }
 
-  /** For a GET or HEAD; a promise where the object's bytes have to be read. A limit excludes streams. */
+  /** For a GET or HEAD; a promise where the object's bytes have to be read. Bodies above the limit are streams. */
   answer(exchange: Exchange, wholeBytesMax?: number): MaybePromise<RequestState | undefined> {
     const { request, slot } = exchange
     let opened: OpenedObject | undefined
@@ -174,7 +174,6 @@ export class ImmediateRead {
       opened = this.#parts.reads.object(plain.target, plain.resource)
       if (opened === undefined || !isPlain(opened)) return undefined
       const isHead = request.method === 'HEAD'
-      if (!isHead && wholeBytesMax !== undefined && opened.handle.version.size > wholeBytesMax) return undefined
       const state = stateOf(exchange, plain, authenticated, opened.bucket)
       if (!this.#isAllowed(exchange, state, opened.handle.version, accounts)) return undefined
       const headers = this.#headers(opened, plain, state)

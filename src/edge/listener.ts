@@ -24,7 +24,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { Recorder } from './recorder.ts'
 import { idHeadersIn, RequestIds } from './request-ids.ts'
 import { RequestState } from './request-state.ts'
-import { SocketReads } from './socket-reads.ts'
+import { SocketRequests } from './socket-requests.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_MS_MAX = 30_000
@@ -33,7 +33,7 @@ const CONNECTIONS_MAX = 10_000
 export interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
   readonly certificate?: Certificate | undefined
-  readonly pipeline: Pick<Pipeline, 'handle'> & Partial<Pick<Pipeline, 'readImmediately'>>
+  readonly pipeline: Pick<Pipeline, 'handle'> & Partial<Pick<Pipeline, 'readImmediately' | 'injectsFaults'>>
   readonly clock: Clock
   readonly random: Random
   readonly recorder: Recorder
@@ -82,7 +82,7 @@ export class Listener {
   readonly #isSecure: boolean
   readonly #ids: RequestIds
   readonly #connections = new Map<Socket, ClientConnection>()
-  readonly #reads: SocketReads | undefined
+  readonly #socketRequests: SocketRequests | undefined
   readonly #handshakes: Handshakes | undefined
   #isClosing = false
 
@@ -96,9 +96,9 @@ export class Listener {
       certificate !== undefined
         ? createSecureServer({ ...HTTP_OPTIONS, handshakeTimeout: HEADERS_MS_MAX, ...certificate })
         : createServer(HTTP_OPTIONS)
-    this.#reads = this.#socketReads()
+    this.#socketRequests = this.#onSocket()
     const event = this.#isSecure ? 'secureConnection' : 'connection'
-    const takeOver = this.#reads && takenFromRuntime(this.#server, event)
+    const takeOver = this.#socketRequests && takenFromRuntime(this.#server, event)
     this.#handshakes = certificate && new Handshakes(this.#server as SecureServer)
     this.#server.on(event, (socket: Socket) => this.#connected(socket, takeOver))
     const onRequest = (message: IncomingMessage, response: ServerResponse): void => this.#begin(message, response)
@@ -115,10 +115,11 @@ export class Listener {
     this.#server.on('connect', (_message, socket) => this.#handedOver(socket as Socket))
   }
 
-  #socketReads(): SocketReads | undefined {
+  #onSocket(): SocketRequests | undefined {
     const { pipeline, recorder, onError } = this.#parts
     if (pipeline.readImmediately === undefined || !REPORTS_WRITTEN_BYTES) return undefined
-    return new SocketReads({
+    return new SocketRequests({
+      handle: pipeline.injectsFaults === true ? undefined : exchange => pipeline.handle(exchange),
       readImmediately: (exchange, wholeBytesMax) => pipeline.readImmediately!(exchange, wholeBytesMax),
       recorder,
       onError,
@@ -180,7 +181,7 @@ export class Listener {
       this.#timeouts.end(connection)
     })
     if (takeOver === undefined) return
-    this.#reads?.serve(connection, bytes => {
+    this.#socketRequests?.serve(connection, bytes => {
       connection.heard()
       takeOver.call(this.#server, socket)
       socket.emit('data', bytes)

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parsePlainHead } from './plain-head.ts'
+import { parseArrived, parsePlainHead } from './plain-head.ts'
 
 const parse = (text: string) => parsePlainHead(Buffer.from(text, 'latin1'))
 
@@ -47,6 +47,7 @@ const REFUSED: [title: string, text: string][] = [
   ['no colon', 'GET / HTTP/1.1\r\nHost\r\n\r\n'],
   ['a length', 'GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n'],
   ['a transfer encoding', 'GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  ['an expectation', 'GET / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\r\n'],
   ['an upgrade', 'GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
   ['two wishes', 'GET / HTTP/1.1\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n'],
   ['several wishes', 'GET / HTTP/1.1\r\nConnection: keep-alive, close\r\n\r\n'],
@@ -55,22 +56,60 @@ const REFUSED: [title: string, text: string][] = [
 
 for (const [title, text] of REFUSED) test(`left to the runtime: ${title}`, () => assert.equal(parse(text), undefined))
 
+const arrived = (text: string) => parseArrived(Buffer.from(text, 'latin1'))
+
+test('a request with its body', () => {
+  const head = 'PUT /b/k HTTP/1.1\r\nContent-Length: 4\r\n\r\n'
+  const found = arrived(`${head}body`)
+  const request = { method: 'PUT', target: '/b/k', headers: [['Content-Length', '4']] }
+  assert.deepEqual({ ...found, body: String(found?.body) }, { request, isLast: false, body: 'body', missingBytes: 0 })
+  assert.equal(arrived(head)?.missingBytes, 4)
+  assert.equal(arrived(`${head}bod`)?.missingBytes, 1)
+  assert.equal(arrived('DELETE /b/k HTTP/1.1\r\nHost: h\r\n\r\n')?.missingBytes, 0)
+  assert.equal(arrived('PUT /b/k HTTP/1.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')?.isLast, true)
+})
+
+const NEVER_HERE: [title: string, text: string][] = [
+  ['a part of a head', 'PUT / HTTP/1.1\r\nContent-Length: 0\r\n'],
+  ['a body and the start of another request', 'PUT / HTTP/1.1\r\nContent-Length: 1\r\n\r\nbG'],
+  ['no length', 'PUT / HTTP/1.1\r\nHost: h\r\n\r\n'],
+  ['two lengths', 'PUT / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n'],
+  ['a length with a sign', 'PUT / HTTP/1.1\r\nContent-Length: +1\r\n\r\nb'],
+  ['a length in hexadecimal', 'PUT / HTTP/1.1\r\nContent-Length: 0x1\r\n\r\nb'],
+  ['a length and an encoding', 'PUT / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nb'],
+  ['an expectation of a body', 'PUT / HTTP/1.1\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\nb'],
+  ['a body of a read', 'GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\nb'],
+  ['a body of a deletion', 'DELETE / HTTP/1.1\r\nContent-Length: 1\r\n\r\nb'],
+  ['a method with another beginning', 'PUTS / HTTP/1.1\r\nContent-Length: 0\r\n\r\n'],
+  ['an unknown method', 'PATCH / HTTP/1.1\r\nContent-Length: 0\r\n\r\n'],
+]
+
+for (const [title, text] of NEVER_HERE) {
+  test(`left to the runtime, body or not: ${title}`, () => assert.equal(arrived(text), undefined))
+}
+
 interface Seen {
   readonly method: string | undefined
   readonly target: string | undefined
   readonly rawHeaders: readonly string[]
   readonly isLast: boolean
+  readonly body: string
 }
 
 /** The one request that the runtime finds in these bytes; undefined if they are none, or not one alone. */
 async function seenByRuntime(bytes: Buffer): Promise<Seen | undefined> {
   const seen: Seen[] = []
   const messages: IncomingMessage[] = []
+  const bodies: string[] = []
   let isBroken = false
   const server = createServer({ requireHostHeader: false }, (message, response) => {
     const { method, url: target, rawHeaders } = message
-    messages.push(message)
-    seen.push({ method, target, rawHeaders, isLast: !response.shouldKeepAlive })
+    const index = messages.push(message) - 1
+    bodies.push('')
+    message.on('data', chunk => {
+      bodies[index] += chunk.toString('latin1')
+    })
+    seen.push({ method, target, rawHeaders, isLast: !response.shouldKeepAlive, body: '' })
   })
   server.on('clientError', () => {
     isBroken = true
@@ -82,7 +121,7 @@ async function seenByRuntime(bytes: Buffer): Promise<Seen | undefined> {
   const isComplete = messages.every(({ complete }) => complete)
   connection.destroy()
   server.close()
-  return isBroken || seen.length !== 1 || !isComplete ? undefined : seen[0]
+  return isBroken || seen.length !== 1 || !isComplete ? undefined : { ...seen[0]!, body: bodies[0]! }
 }
 
 const token = fc.stringMatching(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,8}$/)
@@ -114,10 +153,46 @@ test('the runtime reads the same request where a head is plain', async () => {
       if (found === undefined) return
       plain++
       const { method, target, headers } = found.request
-      const expected = { method, target, rawHeaders: headers.flat(), isLast: found.isLast }
+      const expected = { method, target, rawHeaders: headers.flat(), isLast: found.isLast, body: '' }
       assert.deepEqual(await seenByRuntime(Buffer.from(text, 'latin1')), expected)
     }),
     { numRuns: 2_000 },
   )
   assert.ok(plain >= 200, `${plain} heads were plain`)
+})
+
+const bodies = fc.stringMatching(/^[a-z\r\n]{0,6}$/)
+const requests = fc
+  .record({
+    method: fc.constantFrom('PUT', 'PUT', 'POST', 'DELETE', 'GET', 'HEAD', 'PATCH'),
+    target: fc.stringMatching(/^\/[!-~]{0,12}$/),
+    length: fc.constantFrom('same', 'same', 'same', 'none', 'other'),
+    more: fc.array(fc.tuple(token, value), { maxLength: 2 }),
+    lines,
+    body: bodies,
+  })
+  .map(({ method, target, length, more, lines, body }) => {
+    const bytes = length === 'same' ? body.length : 3
+    const own = length === 'none' ? [] : [['Content-Length', String(bytes)] as const]
+    const fields = [...lines, ...own, ...more].map(([name, text]) => `${name}: ${text}\r\n`).join('')
+    return `${method} ${target} HTTP/1.1\r\n${fields}\r\n${body}`
+  })
+
+test('the runtime reads the same request where one has arrived', async () => {
+  let whole = 0
+  let withBody = 0
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(requests, requests, heads, changed), async text => {
+      const found = arrived(text)
+      if (found === undefined || found.missingBytes > 0) return
+      whole++
+      if (found.body.length > 0) withBody++
+      const { method, target, headers } = found.request
+      const body = found.body.toString('latin1')
+      const expected = { method, target, rawHeaders: headers.flat(), isLast: found.isLast, body }
+      assert.deepEqual(await seenByRuntime(Buffer.from(text, 'latin1')), expected)
+    }),
+    { numRuns: 2_000 },
+  )
+  assert.ok(whole >= 200 && withBody >= 50, `${whole} requests, ${withBody} with a body`)
 })

@@ -54,13 +54,16 @@ interface HeadParts {
   readonly status: number
   /** As `headerLines` returns them. They include the length of the body. */
   readonly lines: string
-  readonly isLast: boolean
+  /** Whose wish it is that the connection closes after the response; undefined if it stays open. */
+  readonly closing: 'by client' | 'by server' | undefined
   readonly keepAliveSeconds: number
   readonly now: number
 }
 
-export function responseHead({ status, lines, isLast, keepAliveSeconds, now }: HeadParts): string {
-  const connection = isLast ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}`
+export function responseHead({ status, lines, closing, keepAliveSeconds, now }: HeadParts): string {
+  const start = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}`
   const date = dateOf(Math.floor(now / 1_000))
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}Date: ${date}\r\nConnection: ${connection}\r\n\r\n`
+  if (closing === 'by server') return `${start}connection: close\r\nDate: ${date}\r\n\r\n`
+  const connection = closing === undefined ? `keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}` : 'close'
+  return `${start}Date: ${date}\r\nConnection: ${connection}\r\n\r\n`
 }

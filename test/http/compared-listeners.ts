@@ -8,6 +8,7 @@ import type { Listener } from '../../src/edge/listener.ts'
 import type { RequestState } from '../../src/edge/request-state.ts'
 import { SignedHead } from '../../src/edge/signed-head.ts'
 import { ADMISSION_LIMITS, Admission } from '../../src/http/admission.ts'
+import { WholeBody } from '../../src/http/whole-body.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { listenerOver, pipelineFor, type ServingParts } from '../../src/server/object-api.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
@@ -45,7 +46,9 @@ export interface Compared {
   answered: number
   /** Those of them that were answered on the socket. */
   answeredOnSocket: number
-  /** Those of them whose signature was read from the bytes of their head. */
+  /** Requests that the pipeline answered on the socket. */
+  handledOnSocket: number
+  /** Those of the fast path whose signature was read from the bytes of their head. */
   answeredUnparsed: number
   /** As if more requests were in flight than are admitted. */
   isOverLimit: boolean
@@ -74,7 +77,7 @@ async function compare({ parts, clock }: Served, options: Partial<ServingParts>)
     ...options,
   })
   const [pipeline, other] = [pipelineFor(serving(0)), pipelineFor(serving(1))]
-  const compared = { answered: 0, answeredOnSocket: 0, answeredUnparsed: 0, isOverLimit: false }
+  const compared = { answered: 0, answeredOnSocket: 0, handledOnSocket: 0, answeredUnparsed: 0, isOverLimit: false }
   const admitted = (exchange: Exchange): Exchange =>
     compared.isOverLimit ? { ...exchange, slot: NO_ROOM.enter() } : exchange
   const readImmediately = (exchange: Exchange, wholeBytesMax?: number) => {
@@ -95,8 +98,12 @@ async function compare({ parts, clock }: Served, options: Partial<ServingParts>)
     states[side].push(state)
     return state
   }
+  const handle = (exchange: Exchange): Promise<RequestState> => {
+    if (exchange.body instanceof WholeBody) compared.handledOnSocket++
+    return handled(0, pipeline.handle(admitted(exchange)))
+  }
   const listeners: Both<Listener> = [
-    listenerOver({ handle: exchange => handled(0, pipeline.handle(admitted(exchange))), readImmediately }, serving(0)),
+    listenerOver({ handle, readImmediately }, serving(0)),
     listenerOver({ handle: exchange => handled(1, other.handle(admitted(exchange))) }, serving(1)),
   ]
   const [one, two] = [await listeners[0].listen('127.0.0.1', 0), await listeners[1].listen('127.0.0.1', 0)]
@@ -333,6 +340,7 @@ export async function bothExchange(compared: Compared, bytes: string, exchange =
   for (const list of [...logs, ...states]) list.length = 0
   compared.answered = 0
   compared.answeredOnSocket = 0
+  compared.handledOnSocket = 0
   compared.answeredUnparsed = 0
   const fast = await exchange(compared, ports[0], bytes)
   assert.equal(compared.readers.count, 0)

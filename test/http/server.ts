@@ -2,7 +2,9 @@
  * A server inside the test process, and a client for both dialects. Requests are sent as written: raw target, raw
  * headers, nothing normalised. `:name` is a header of the dialect, and `~` in a value is replaced by its prefix.
  */
+
 import { createHash, createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { type Agent, type ClientRequest, request as httpRequest } from 'node:http'
 import { test } from 'node:test'
 import { SCHEMES, type Scheme } from '../../src/auth/signing.ts'
@@ -197,7 +199,10 @@ export class Client {
         {
           ...options,
           ...(this.#agent && { agent: this.#agent }),
-          headers: headers.flat() as unknown as Record<string, string>,
+          headers: (what.meanwhile === undefined ? headers : [...headers, EXPECTING]).flat() as unknown as Record<
+            string,
+            string
+          >,
         },
         answer => {
           const chunks: Buffer[] = []
@@ -236,8 +241,12 @@ export class Client {
   }
 }
 
-/** The server authorizes a request on its headers, while the body is still arriving. */
+/** The server asks for the body once it has authorized the request. */
+const EXPECTING: [string, string] = ['Expect', '100-continue']
+
 async function holdBack(request: ClientRequest, body: Buffer, meanwhile: () => Promise<void>): Promise<void> {
+  request.flushHeaders()
+  await once(request, 'continue')
   await new Promise<void>(resolve => request.write(body.subarray(0, -1), () => resolve()))
   await meanwhile()
   request.end(body.subarray(-1))

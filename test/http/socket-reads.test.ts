@@ -1,137 +1,13 @@
-/** Plain reads that are answered on the socket, and connections that the runtime takes over. */
+/** Plain reads that are answered on the socket: what their clients and disks may do meanwhile. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { TIMEOUTS } from '../../src/http/timeouts.ts'
-import { REPORTS_WRITTEN_BYTES } from '../../src/lib/runtime.ts'
-import { TEST_CERTIFICATE } from './certificate.ts'
-import {
-  bothExchange,
-  type Compared,
-  comparable,
-  headOf,
-  LOCAL,
-  PLAIN,
-  type Request,
-  withComparison,
-} from './compared-listeners.ts'
+import { bothExchange, type Compared, comparable, type Request, withComparison } from './compared-listeners.ts'
+import { bothAnswerOneByOne, get, ON_NODE, put, statuses, VARIANTS } from './one-connection.ts'
 import { asking, open, received, type Transport } from './raw-exchange.ts'
-import { BASE_HOST, type Served } from './server.ts'
+import type { Served } from './server.ts'
 import { turn, until, Wire } from './wire.ts'
-
-const ON_NODE = { skip: LOCAL.skip || (!REPORTS_WRITTEN_BYTES && 'only Node lets a socket be handed over') }
-
-const VARIANTS = [
-  ['plain', {}],
-  ['TLS', { certificate: TEST_CERTIFICATE }],
-] as const
-
-const get = (served: Served, key: string, change: Partial<Request> = {}): string =>
-  headOf({ ...PLAIN, target: ['plain', key], ...change }, served)
-
-const put = ({ s3 }: Served, body: string): string =>
-  s3.head({ method: 'PUT', host: BASE_HOST, path: '/plain/changed', body }) + body
-
-/** Sends each request when the response to the one before has begun, and then the end of the connection. */
-const oneByOne =
-  (requests: readonly string[]) =>
-  async ({ transport }: Compared, port: number): Promise<string> => {
-    const socket = await open(port, transport)
-    let count = 0
-    socket.on('data', chunk => {
-      count += chunk.length
-    })
-    const all = received(socket)
-    for (const request of requests) {
-      const before = count
-      socket.write(Buffer.from(request, 'latin1'))
-      assert(await until(() => count > before || socket.destroyed))
-    }
-    socket.end()
-    return comparable(await all)
-  }
-
-const bothAnswerOneByOne = (compared: Compared, requests: readonly string[]): Promise<string> =>
-  bothExchange(compared, '', oneByOne(requests))
-
-const statuses = (answers: string): string[] => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status!)
-
-for (const [title, options] of VARIANTS) {
-  test(`reads of one connection are answered on the socket, until another request comes: ${title}`, ON_NODE, () =>
-    withComparison(async (compared, served) => {
-      const reads = ['small', 'packed', 'empty', 'small'].flatMap(key => [
-        get(served, key),
-        get(served, key, { method: 'HEAD' }),
-      ])
-      const range = get(served, 'small', { headers: [['range', 'bytes=1-2']] })
-      const answers = await bothAnswerOneByOne(compared, [...reads, range, ...reads])
-      assert.deepEqual(statuses(answers), [...reads.map(() => '200'), '206', ...reads.map(() => '200')])
-      assert.equal(compared.answeredOnSocket, 8)
-      assert.equal(compared.answered, 16)
-    }, options),
-  )
-}
-
-test('a read, a write and a read again', ON_NODE, () =>
-  withComparison(async (compared, served) => {
-    const answers = await bothAnswerOneByOne(compared, [
-      get(served, 'small'),
-      put(served, 'one'),
-      get(served, 'changed'),
-      put(served, 'two'),
-      asking(get(served, 'changed'), 'close'),
-    ])
-    assert.deepEqual(statuses(answers), ['200', '200', '200', '200', '200'])
-    assert.deepEqual(answers.match(/\b(one|two)(?=HTTP|$)/g), ['one', 'two'])
-    assert.equal(compared.answeredOnSocket, 1)
-  }),
-)
-
-const MESSAGES = ['small', 'small', 'packed', 'packed', 'long', 'missing', 'range', 'write', 'bad'] as const
-
-function message(kind: (typeof MESSAGES)[number], served: Served): string {
-  if (kind === 'write') return put(served, 'body')
-  if (kind === 'range') return get(served, 'small', { headers: [['range', 'bytes=0-0']] })
-  return kind === 'bad' ? 'GET / HTTP/1.1\r\nHost : h\r\n\r\n' : get(served, kind)
-}
-
-test('any requests, cut anywhere, are answered as by the runtime alone', ON_NODE, () =>
-  withComparison(async (compared, served) => {
-    let onSocket = 0
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.constantFrom(...MESSAGES), { minLength: 1, maxLength: 4 }),
-        fc.array(fc.nat(2_000), { maxLength: 3 }),
-        fc.boolean(),
-        async (kinds, cuts, together) => {
-          const requests = kinds.map(kind => message(kind, served))
-          requests[requests.length - 1] = asking(requests.at(-1)!, 'close')
-          const whole = requests.join('')
-          const at = [0, ...cuts.filter(cut => cut < whole.length).sort((a, b) => a - b), whole.length]
-          const pieces = at.slice(1).map((end, i) => whole.slice(at[i], end))
-          await bothExchange(compared, '', together ? inPieces(pieces) : oneByOne(requests))
-          onSocket += compared.answeredOnSocket
-        },
-      ),
-      { numRuns: 150 },
-    )
-    assert.ok(onSocket >= 20, `${onSocket} requests were answered on the socket`)
-  }),
-)
-
-const inPieces =
-  (pieces: readonly string[]) =>
-  async ({ transport }: Compared, port: number): Promise<string> => {
-    const socket = await open(port, transport)
-    socket.setNoDelay(true)
-    const all = received(socket)
-    for (const piece of pieces) {
-      socket.write(Buffer.from(piece, 'latin1'))
-      for (let turns = 0; turns < 3; turns++) await turn()
-    }
-    return comparable(await all)
-  }
 
 test('a client that ends its side after a request gets the whole response', ON_NODE, () =>
   withComparison(async (compared, served) => {
@@ -209,11 +85,11 @@ test('long bodies that wait in memory are limited in number; others are streams'
     assert.equal(reads.waiting, 32)
     reads.release()
     for (const wire of wires) assert.equal((await wire.answer())?.body.length, 700_000)
-    assert.equal(compared.answeredOnSocket, 32)
+    assert.equal(compared.answeredOnSocket, 33)
     reads.restore()
     const after = await Wire.open(compared.ports[0])
     assert.equal((await after.write(get(served, 'long')).answer())?.status, 200)
-    assert.equal(compared.answeredOnSocket, 33)
+    assert.equal(compared.answeredOnSocket, 34)
     for (const { socket } of [...wires, next, after]) socket.destroy()
   }),
 )

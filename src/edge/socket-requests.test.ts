@@ -11,7 +11,7 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { systemRandom } from '../lib/random.ts'
 import { RequestIds } from './request-ids.ts'
 import { RequestState } from './request-state.ts'
-import { SocketReads } from './socket-reads.ts'
+import { SocketRequests } from './socket-requests.ts'
 
 /** A client that takes one write when it is told to. */
 class SlowClient extends Duplex {
@@ -61,8 +61,9 @@ function begin(readImmediately: () => MaybePromise<RequestState | undefined> = (
   const timeouts = new Timeouts(clock)
   const client = new SlowClient()
   const handedOver: Buffer[] = []
-  const reads = new SocketReads({
+  const requests = new SocketRequests({
     readImmediately,
+    handle: undefined,
     recorder: { begun() {}, decided() {}, ended() {}, left() {} },
     admission: new Admission(),
     timeouts,
@@ -72,7 +73,7 @@ function begin(readImmediately: () => MaybePromise<RequestState | undefined> = (
     onError: error => assert.fail(String(error)),
   })
   const connection = new ClientConnection(client as unknown as Socket, timeouts)
-  reads.serve(connection, bytes => handedOver.push(bytes))
+  requests.serve(connection, bytes => handedOver.push(bytes))
   client.push(HEAD)
   return { client, clock, timeouts, handedOver }
 }
