@@ -33,7 +33,9 @@ const CONNECTIONS_MAX = 10_000
 export interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
   readonly certificate?: Certificate | undefined
-  readonly pipeline: Pick<Pipeline, 'handle'> & Partial<Pick<Pipeline, 'readImmediately' | 'injectsFaults'>>
+  readonly pipeline: Pick<Pipeline, 'handle'> & Partial<Pick<Pipeline, 'readImmediately'>>
+  /** Responses may be delayed, cut or lost, which only the runtime's can. */
+  readonly injectsFaults?: boolean
   readonly clock: Clock
   readonly random: Random
   readonly recorder: Recorder
@@ -116,10 +118,10 @@ export class Listener {
   }
 
   #onSocket(): SocketRequests | undefined {
-    const { pipeline, recorder, onError } = this.#parts
+    const { pipeline, recorder, onError, injectsFaults } = this.#parts
     if (pipeline.readImmediately === undefined || !REPORTS_WRITTEN_BYTES) return undefined
     return new SocketRequests({
-      handle: pipeline.injectsFaults === true ? undefined : exchange => pipeline.handle(exchange),
+      handle: injectsFaults === true ? undefined : exchange => pipeline.handle(exchange),
       readImmediately: (exchange, wholeBytesMax) => pipeline.readImmediately!(exchange, wholeBytesMax),
       recorder,
       onError,
@@ -253,7 +255,7 @@ export class Listener {
       tlsVersion: connection.tlsVersion,
       slot: this.#admission.enter(),
       sendContinue: () => {
-        if (exchange.awaitsContinue) sendContinue(response)
+        if (exchange.awaitsContinue) exchange.writer.sendContinue()
         exchange.awaitsContinue = false
       },
       beginEarly: (early, dialect) => this.#beginEarly(early, dialect, exchange),
@@ -388,13 +390,4 @@ export class Listener {
     }
     exchange.message.socket?.end()
   }
-}
-
-/** A pipelined request waits for its turn: sent earlier, the line would end up inside the previous response. */
-function sendContinue(response: ServerResponse): void {
-  const send = (): void => {
-    if (!response.headersSent) response.writeContinue()
-  }
-  if (response.socket === null) response.once('socket', send)
-  else send()
 }

@@ -134,11 +134,6 @@ export class Pipeline {
     this.#immediateRead = new ImmediateRead({ ...parts, reads, websiteHosts: website.hosts }, this.#policies)
   }
 
-  /** Responses may be delayed, cut or lost. */
-  get injectsFaults(): boolean {
-    return this.#parts.faultInjector !== undefined
-  }
-
   /** For a GET or HEAD: the response without the steps of `handle`; undefined if it needs them. */
   readImmediately(exchange: Exchange, wholeBytesMax?: number): MaybePromise<RequestState | undefined> {
     return this.#immediateRead?.answer(exchange, wholeBytesMax)

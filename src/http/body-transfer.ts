@@ -76,6 +76,15 @@ export class ResponseWriter {
     return happens({ response: this.#response, socket: this.#socket, timeouts: this.#timeouts }, event)
   }
 
+  /** A pipelined request waits for its turn: sent earlier, the line would end up inside the previous response. */
+  sendContinue(): void {
+    const send = (): void => {
+      if (!this.#response.headersSent) this.#response.writeContinue()
+    }
+    if (this.#response.socket === null) this.#response.once('socket', send)
+    else send()
+  }
+
   /** Throws on a header that cannot be sent. The body is given up then, because nothing will read it. */
   head(status: number, headers: readonly string[], body: Buffer | AsyncIterable<Buffer> | undefined): void {
     try {

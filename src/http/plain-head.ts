@@ -98,7 +98,7 @@ function parseHead(text: string, methods: readonly string[]): Head | undefined {
 
 /** A request that has arrived, with its body or the start of it. */
 interface ArrivedRequest extends PlainHead {
-  /** What is there of it, as a view of the bytes. */
+  /** As much of it as is there, as a view of the bytes. */
   readonly body: Buffer
   readonly missingBytes: number
 }

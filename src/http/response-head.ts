@@ -54,7 +54,7 @@ interface HeadParts {
   readonly status: number
   /** As `headerLines` returns them. They include the length of the body. */
   readonly lines: string
-  /** Whose wish it is that the connection closes after the response; undefined if it stays open. */
+  /** The side that wants the connection to close after the response; undefined if it stays open. */
   readonly closing: 'by client' | 'by server' | undefined
   readonly keepAliveSeconds: number
   readonly now: number

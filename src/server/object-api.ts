@@ -71,12 +71,13 @@ export const listenerFor = (serving: ServingParts): Listener => listenerOver(pip
 
 export function listenerOver(
   pipeline: ListenerParts['pipeline'],
-  serving: Pick<ServingParts, 'certificate' | 'clock' | 'random' | 'logger' | 'sinks'>,
+  serving: Pick<ServingParts, 'certificate' | 'clock' | 'random' | 'logger' | 'sinks' | 'faultInjector'>,
 ): Listener {
-  const { certificate, clock, random, logger, sinks } = serving
+  const { certificate, clock, random, logger, sinks, faultInjector } = serving
   return new Listener({
     certificate,
     pipeline,
+    injectsFaults: faultInjector !== undefined,
     clock,
     random,
     recorder: new ExchangeRecorder({ ...sinks, logger }),

@@ -52,7 +52,7 @@ const ELSEWHERE = {
   copy: served => request(served, '/plain/changed', { method: 'PUT', headers: [[':copy-source', '/plain/small']] }),
   'an unknown method': served => request(served, '/plain/changed', { method: 'PATCH' }),
   'a read with a body': served => request(served, '/plain/small', { method: 'GET', body: 'body' }),
-  chunks: served => put(served, '').replace('Content-Length: 0', 'Transfer-Encoding: chunked') + '2\r\nab\r\n0\r\n\r\n',
+  chunks: served => `${put(served, '').replace('Content-Length: 0', 'Transfer-Encoding: chunked')}2\r\nab\r\n0\r\n\r\n`,
   bad: () => 'GET / HTTP/1.1\r\nHost : h\r\n\r\n',
 } as const satisfies Readonly<Record<string, (served: Served) => string>>
 
