@@ -64,6 +64,15 @@ inBoth(
   },
 )
 
+inBoth('A65 PutBucketLifecycleConfiguration: what cannot be read again is refused', async client => {
+  const at = documentsOf(client, await makeBucket(client), 'lifecycle')
+  const quotes = (count: number): string => bad(`<Filter><Prefix>${'"'.repeat(count)}</Prefix></Filter>${DAYS}`)
+  assert.equal((await at.put(quotes(99_000))).status, 200)
+  assert.equal((await at.get()).status, 200)
+  faultIs(await at.put(quotes(101_000)), 400, 'MalformedXML')
+  assert.equal((await at.get()).status, 200)
+})
+
 documentSuite('BucketLifecycleConfiguration (Get…, Put…, DeleteBucketLifecycle)', {
   query: 'lifecycle',
   good: config(

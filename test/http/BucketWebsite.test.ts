@@ -43,6 +43,14 @@ documentSuite('BucketWebsite (GetBucketWebsite, PutBucketWebsite, DeleteBucketWe
     ['no redirect', rules('<RoutingRule/>'), 'MalformedXML'],
     ['an empty redirect', redirect(''), 'MalformedXML'],
     [
+      'A65: more references than can be read again',
+      rules(
+        `<RoutingRule><Condition><KeyPrefixEquals>${'"'.repeat(101_000)}</KeyPrefixEquals></Condition>` +
+          '<Redirect><HostName>a</HostName></Redirect></RoutingRule>',
+      ),
+      'MalformedXML',
+    ],
+    [
       'both replacements',
       redirect('<ReplaceKeyWith>a</ReplaceKeyWith><ReplaceKeyPrefixWith>b</ReplaceKeyPrefixWith>'),
       'InvalidRequest',

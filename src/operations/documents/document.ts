@@ -101,6 +101,12 @@ export function storedAs(name: string) {
   }
 }
 
+/**
+ * The document as it will be read from its record, or BadXml. Escaped again it may exceed the limits of what is read:
+ * quotation marks are sent as such and stored as references.
+ */
+export const asStored = (root: XmlNode): XmlNode => parseXml(documentText(documentFromTree(root)))
+
 /** A document that is validated, stored as sent and returned as sent. */
 export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
   const stored = storedAs(name)
@@ -110,7 +116,7 @@ export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
       return text === undefined ? undefined : documentFromTree(parseXml(text))
     },
     read(root: XmlNode): XmlNode {
-      check(root)
+      check(asStored(root))
       return root
     },
     keep: (ctx: OperationContext, root: XmlNode): Promise<void> =>

@@ -6,7 +6,7 @@ import { checkTransitions } from '../../rules/documents/transitions.ts'
 import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
 import type { Header, OperationContext } from '../context.ts'
 import { maybe, oneOf } from '../operation.ts'
-import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
+import { asStored, type DocumentKind, keptAsSent, storedAs } from './document.ts'
 
 const leaf = (name: string, text: string): XmlNode => ({ name, text, attributes: new Map(), children: [] })
 
@@ -18,7 +18,9 @@ function named(root: XmlNode): XmlNode {
     const rest = rule.children.filter(({ name }) => name !== 'ID')
     return { ...rule, children: [leaf('ID', rules[index]!.id), ...rest] }
   })
-  return { ...root, children }
+  const document = { ...root, children }
+  readLifecycle(asStored(document))
+  return document
 }
 
 /**
