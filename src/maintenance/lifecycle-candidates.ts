@@ -2,7 +2,8 @@
  * Finds what the lifecycle rules of a bucket make due. It reads only under the prefixes of rules, one page at a time.
  * Whether a candidate is still due is decided again by the commit that applies it (`store/objects/expiry.ts`).
  */
-import type { Entry, KeyRange } from '../meta/meta.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { DamagedRecord, type Entry, type KeyRange } from '../meta/meta.ts'
 import { uploadFormat } from '../model/upload.ts'
 import type { Version } from '../model/version.ts'
 import { versionFormat } from '../model/version-record.ts'
@@ -113,9 +114,9 @@ export class LifecycleCandidates {
     }
   }
 
-  /** Undefined when the newest version is a delete marker, which is stored among the older ones. */
+  /** Undefined when the newest version is a delete marker, which is stored among the older ones, or damaged. */
   async #currentOf(bucket: string, key: string): Promise<Newer | undefined> {
-    const entry = await this.#context.meta.get(recordKey.current(bucket, key))
+    const entry = await this.#undamaged(() => this.#context.meta.get(recordKey.current(bucket, key)))
     if (entry === undefined) return undefined
     return { key, modifiedAt: versionFormat.decode(entry.value).modifiedAt, others: 0 }
   }
@@ -125,7 +126,8 @@ export class LifecycleCandidates {
       const candidates: LifecycleCandidate[] = []
       for (const entry of page) {
         const key = parseRecordKey(entry.key).name
-        const [only, another] = await this.#context.meta.scan(keyRanges.olderOf(bucket, key), 2)
+        const versions = await this.#undamaged(() => this.#context.meta.scan(keyRanges.olderOf(bucket, key), 2))
+        const [only, another] = versions ?? []
         if (only === undefined || another !== undefined) continue
         const version = versionFormat.decode(only.value)
         const due = version.marker ? loneMarkerExpirationOf(rules, key, version.modifiedAt) : undefined
@@ -146,6 +148,17 @@ export class LifecycleCandidates {
         candidates.push({ what: 'upload', key, uploadId: id.toString('hex'), due })
       }
       yield { candidates, now, records: page.length }
+    }
+  }
+
+  /** Undefined for a damaged record, which is reported; the commit of an expiry that depends on it fails. */
+  async #undamaged<T>(read: () => MaybePromise<T>): Promise<T | undefined> {
+    try {
+      return await read()
+    } catch (error) {
+      if (!(error instanceof DamagedRecord)) throw error
+      this.#onDamage(error)
+      return undefined
     }
   }
 

@@ -2,8 +2,11 @@
  * Applies lifecycle rules: candidates of one page per step, and it yields in between. The commit that applies an expiry
  * evaluates it again (`store/objects/expiry.ts`).
  */
-import { OutcomeUnknown } from '../meta/meta.ts'
+import { BadRecord } from '../lib/codec.ts'
+import { BadXml } from '../lib/xml.ts'
+import { DamagedRecord, OutcomeUnknown } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
 import { JUMP_MS_MAX } from '../rules/lock-time.ts'
 import { documentFormat } from '../store/buckets/documents.ts'
 import { OwnershipLost } from '../store/commit/fenced-meta.ts'
@@ -23,12 +26,18 @@ interface Job {
   readonly run: () => Promise<ExpiryOutcome>
 }
 
+/** Documents that earlier versions accepted may be unreadable as well as damaged ones. */
+const isUnreadable = (error: unknown): boolean =>
+  [DamagedRecord, BadRecord, BadXml, Fault].some(kind => error instanceof kind)
+
 export class Lifecycle implements MaintenanceStep {
   readonly #context: StoreContext
   readonly #expiry: Expiry
   readonly #candidates: LifecycleCandidates
   #round: AsyncGenerator<readonly Job[]> | undefined
   #lockedThisRound = 0
+  /** Of the first bucket that this round could not read. */
+  #unread: Error | undefined
   /** When the wall clock was first seen ahead of the accounted time. */
   #jumpSeen: number | undefined
   /** Versions removed, and delete markers that hid nothing, since the start. */
@@ -65,7 +74,7 @@ export class Lifecycle implements MaintenanceStep {
       if (done === true) return this.#endRound()
       await this.#run(jobs)
     } catch (error) {
-      this.#round = undefined
+      this.#beginAgain()
       throw error
     }
     // An in-memory engine answers synchronously: without a pause a long scan would block requests.
@@ -74,10 +83,17 @@ export class Lifecycle implements MaintenanceStep {
   }
 
   #endRound(): 'idle' {
-    this.#round = undefined
     this.locked = this.#lockedThisRound
-    this.#lockedThisRound = 0
+    const unread = this.#unread
+    this.#beginAgain()
+    if (unread !== undefined) throw unread
     return 'idle'
+  }
+
+  #beginAgain(): void {
+    this.#round = undefined
+    this.#lockedThisRound = 0
+    this.#unread = undefined
   }
 
   async #run(jobs: readonly Job[]): Promise<void> {
@@ -121,13 +137,23 @@ export class Lifecycle implements MaintenanceStep {
     for await (const entry of recordsOf(this.#context, 'B')) {
       const { name: bucket, documents } = bucketFormat.decode(entry.value)
       if (!documents.includes('lifecycle')) continue
-      const document = await this.#context.meta.get(recordKey.document(bucket, 'lifecycle'))
-      if (document === undefined) continue
-      const target = { bucket, rules: this.#context.lifecycleRules(documentFormat.decode(document.value)) }
-      this.#reportTransitions(target)
-      for await (const { candidates, now } of this.#candidates.of(target)) {
-        yield candidates.map(found => this.#jobOf(bucket, found, now))
+      try {
+        yield* this.#pagesOf(bucket)
+      } catch (error) {
+        if (!isUnreadable(error)) throw error
+        // Other buckets do not wait until this one is repaired.
+        this.#unread ??= new Error(`the lifecycle rules of bucket ${bucket} were not carried out: ${error}`)
       }
+    }
+  }
+
+  async *#pagesOf(bucket: string): AsyncGenerator<readonly Job[]> {
+    const document = await this.#context.meta.get(recordKey.document(bucket, 'lifecycle'))
+    if (document === undefined) return
+    const target = { bucket, rules: this.#context.lifecycleRules(documentFormat.decode(document.value)) }
+    this.#reportTransitions(target)
+    for await (const { candidates, now } of this.#candidates.of(target)) {
+      yield candidates.map(found => this.#jobOf(bucket, found, now))
     }
   }
 

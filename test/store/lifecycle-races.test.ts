@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
+import { DamagedRecord } from '../../src/meta/meta.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { shortOrLong } from '../long.ts'
 import { below, chance, freshStore, makeBucket, OWNER, put, remove, turn, unhurried, verdict } from './fixture.ts'
 import {
@@ -12,6 +14,7 @@ import {
   days,
   held,
   keysOf,
+  MARKERS,
   noncurrent,
   prefix,
   putWith,
@@ -177,6 +180,54 @@ test('a round that fails starts over, and one bad object does not stop the other
   failing = undefined
   await runUntilIdle(worker)
   assert.deepEqual(await keysOf(store), [])
+})
+
+test('a bucket with damaged rules, and a key with a damaged version, do not stop the others', async () => {
+  const damaged = new Set<string>()
+  const check = (key: Buffer): void => {
+    if (damaged.has(key.toString('hex'))) throw new DamagedRecord(key)
+  }
+  const { store, clock } = await freshStore(1, meta => ({
+    get: key => {
+      check(key)
+      return meta.get(key)
+    },
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
+    scan: async (range, limit, reverse) => {
+      const found = await meta.scan(range, limit, reverse)
+      for (const { key } of found) check(key)
+      return found
+    },
+    commit: tx => meta.commit(tx),
+    close: () => meta.close(),
+  }))
+  for (const bucket of ['a-bucket', 'an-older-bucket']) {
+    await makeBucket(store, bucket)
+    await store.documents.put(bucket, 'lifecycle', '<no rules')
+  }
+  damaged.add(recordKey.document('a-bucket', 'lifecycle').toString('hex'))
+  await makeBucket(store, 'bucket', 'on')
+  for (const key of ['bad', 'good']) {
+    await put(store, 'bucket', key, 'old')
+    await put(store, 'bucket', key, 'new')
+  }
+  const bad = await remove(store, 'bucket', 'bad-marker')
+  await remove(store, 'bucket', 'good-marker')
+  damaged.add(recordKey.current('bucket', 'bad').toString('hex'))
+  damaged.add(recordKey.older('bucket', 'bad-marker', bad.marker!.seq).toString('hex'))
+  await setRules(store, rule('', noncurrent(1)), rule('', MARKERS))
+  clock.move(DAY_MS)
+  const worker = new Lifecycle(store.context)
+  for (let rounds = 1; rounds <= 2; rounds++) {
+    await assert.rejects(runUntilIdle(worker), /rules of bucket a-bucket/)
+    assert.equal(worker.removed, 2)
+  }
+  damaged.clear()
+  await store.documents.remove('a-bucket', 'lifecycle')
+  await assert.rejects(runUntilIdle(worker), /rules of bucket an-older-bucket/)
+  assert.equal(worker.removed, 4)
+  await store.documents.remove('an-older-bucket', 'lifecycle')
+  await runUntilIdle(worker)
 })
 
 test('P19: after a clock jump nothing expires for a day, unless the clock is confirmed', async () => {
