@@ -8,14 +8,16 @@ import type { ChecksumKind, ShownVersion } from '../../model/shown-version.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import type { ListedVersion } from '../../store/listing/listing.ts'
 import type { OperationContext } from '../context.ts'
+import { ownerShown } from './listings.ts'
 
 export type OwnerRow = (owner: string) => Markup
 
 /** The owner element of each row; consecutive rows usually share it. */
 export function ownerRows(ctx: OperationContext): OwnerRow {
   return memoizeLast(owner => {
-    const displayName = ctx.accounts.byCanonicalId(owner)?.displayName ?? ''
-    return asMarkup(`<Owner><ID>${xmlText(owner)}</ID><DisplayName>${xmlText(displayName)}</DisplayName></Owner>`)
+    const id = ownerShown(ctx, owner)
+    const displayName = ctx.accounts.byCanonicalId(id)?.displayName ?? ''
+    return asMarkup(`<Owner><ID>${xmlText(id)}</ID><DisplayName>${xmlText(displayName)}</DisplayName></Owner>`)
   })
 }
 

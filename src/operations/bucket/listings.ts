@@ -1,6 +1,7 @@
 /** Parameters and elements that all listings share. */
 import { percentEncoded } from '../../lib/percent-encoding.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { effectiveOwner } from '../../rules/access/acl.ts'
 import type { OperationContext } from '../context.ts'
 import type { Decoder } from '../operation.ts'
 import { asText, invalidArgument, maybe } from '../operation.ts'
@@ -32,10 +33,15 @@ export function writePrefixes(to: XmlWriter, prefixes: readonly string[], spell:
   }
 }
 
-export function writeOwner(to: XmlWriter, ctx: OperationContext, owner: string, element = 'Owner'): void {
-  to.open(element)
-  to.leaf('ID', owner)
-  to.leaf('DisplayName', ctx.accounts.byCanonicalId(owner)?.displayName ?? '')
+/** G6. Under BucketOwnerEnforced the bucket owner owns what others wrote before. */
+export const ownerShown = ({ bucket }: OperationContext, owner: string): string =>
+  effectiveOwner(owner, bucket.ownership ?? 'ObjectWriter', bucket.owner)
+
+export function writeOwner(to: XmlWriter, ctx: OperationContext, owner: string): void {
+  const id = ownerShown(ctx, owner)
+  to.open('Owner')
+  to.leaf('ID', id)
+  to.leaf('DisplayName', ctx.accounts.byCanonicalId(id)?.displayName ?? '')
   to.close()
 }
 
