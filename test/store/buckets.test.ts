@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ENGINES, faultOf, freshStore, makeBucket, OWNER, payload, put, remove } from './fixture.ts'
+import type { Write } from '../../src/meta/meta.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
+import {
+  assertWhole,
+  ENGINES,
+  faultOf,
+  freshStore,
+  makeBucket,
+  OWNER,
+  payload,
+  put,
+  remove,
+  settle,
+} from './fixture.ts'
 
 for (const { name, run } of ENGINES) {
   test(`${name}: R12: a bucket is created, found, listed in order and removed`, () =>
@@ -90,6 +103,48 @@ test('P10: a bucket with an object, a version or a marker is not removed, and ke
   await store.buckets.remove('bucket')
   await makeBucket(store, 'bucket')
   assert.deepEqual((await store.listing.uploads({ bucket: 'bucket', limit: 10 })).items, [])
+})
+
+test('P10: a removal that an object prevents at the last moment keeps the uploads', async () => {
+  let beforeRemoval: (() => Promise<void>) | undefined
+  const isRemoval = ({ key, value }: Write): boolean => key.equals(recordKey.bucket('bucket')) && value === undefined
+  const { store } = await freshStore(1, meta => ({
+    get: key => meta.get(key),
+    scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
+    commit: async tx => {
+      const act = beforeRemoval
+      if (act !== undefined && tx.writes.some(isRemoval)) {
+        beforeRemoval = undefined
+        await act()
+      }
+      return meta.commit(tx)
+    },
+    close: () => meta.close(),
+  }))
+  await makeBucket(store, 'bucket')
+  const at = { bucket: 'bucket', key: 'key' }
+  const { id } = await store.uploads.create({ ...at, initiator: OWNER, owner: OWNER })
+  const upload = { ...at, uploadId: id.toString('hex') }
+  const { etag } = await store.uploads.putPart({ ...upload, number: 1, body: [payload(9000)] })
+  beforeRemoval = async () => void (await put(store, 'bucket', 'other', 'bytes'))
+  assert.equal(await faultOf(store.buckets.remove('bucket')), 'BucketNotEmpty')
+  assert.equal(beforeRemoval, undefined)
+  await store.completion.complete({ ...upload, parts: [{ number: 1, etag }] })
+  await remove(store, 'bucket', 'other')
+  await remove(store, 'bucket', 'key')
+  for (const count of [1, 50, 51, 120]) {
+    for (let i = 0; i < count; i++) {
+      const begun = await store.uploads.create({ ...at, initiator: OWNER, owner: OWNER })
+      const uploadId = begun.id.toString('hex')
+      if (i === 0) await store.uploads.putPart({ ...at, uploadId, number: 1, body: [payload(9000)] })
+    }
+    await store.buckets.remove('bucket')
+    await makeBucket(store, 'bucket')
+    assert.deepEqual((await store.listing.uploads({ bucket: 'bucket', limit: 10 })).items, [])
+    await settle(store)
+    await assertWhole(store)
+  }
 })
 
 test('a refused removal leaves the bucket usable', async () => {

@@ -18,6 +18,7 @@ import { keyRanges, recordKey } from '../commit/record-keys.ts'
 import { bucketForRead, bucketForWrite, decodeBucket, findBucket, transact } from '../commit/transaction.ts'
 import type { LedgerAttempt } from '../ledger/ledger-group-commit.ts'
 import type { StoreContext } from '../store-context.ts'
+import { discardUpload } from '../uploads/upload-record.ts'
 import type { Uploads } from '../uploads/uploads.ts'
 import {
   indexBucketOwner,
@@ -30,6 +31,8 @@ import { documentFormat } from './documents.ts'
 
 const PAGE = 1000
 const REMOVE_TRIES_MAX = 10
+/** Aborted by the commit that removes their bucket. Each costs a check and two writes. */
+const UPLOADS_PER_COMMIT = 50
 
 interface NewBucket {
   readonly name: string
@@ -175,10 +178,9 @@ export class Buckets {
         const bucket = await bucketForRead(tx, name)
         tx.put(recordKey.bucket(name), bucketFormat.encode({ ...bucket, closing: true }))
       })
-      // Uploads in progress are aborted only if no object keeps the bucket from being removed.
-      if (!(await this.#holdsObjects(name))) await this.#uploads.abortAll(name)
       const outcome = await this.#removeIfClosing(name)
       if (outcome === 'removed') return
+      if (outcome === 'many uploads') await this.#uploads.abortAll(name)
       if (outcome === 'full') {
         await this.#reopen(name)
         throw new Fault('BucketNotEmpty', { BucketName: name })
@@ -187,12 +189,15 @@ export class Buckets {
     throw new Fault('OperationAborted')
   }
 
-  #removeIfClosing(name: string): Promise<'removed' | 'full' | 'reopened'> {
+  /** Uploads in progress end in the same commit: a bucket that is not removed after all keeps them. */
+  #removeIfClosing(name: string): Promise<'removed' | 'full' | 'reopened' | 'many uploads'> {
     return this.#withLedger(name, true, async (tx, note) => {
       const bucket = await bucketForRead(tx, name)
       if (!bucket.closing) return 'reopened'
       if (await this.#holdsObjects(name)) return 'full'
-      if (await this.#hasRecords(keyRanges.uploads(name))) return 'reopened'
+      const uploads = await this.#context.meta.scan(keyRanges.uploads(name), UPLOADS_PER_COMMIT + 1)
+      if (uploads.length > UPLOADS_PER_COMMIT) return 'many uploads'
+      for (const upload of uploads) discardUpload(this.#context, tx, upload)
       for (const document of bucket.documents) tx.remove(recordKey.document(name, document))
       tx.remove(recordKey.bucket(name))
       unindexBucketOwner(tx, bucket)

@@ -4,6 +4,7 @@
  * record, read the parts, and end the upload only if no part was stored in between.
  */
 import { EMPTY } from '../../lib/bytes.ts'
+import type { Entry } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import { type Part, partFormat, type Upload, uploadFormat } from '../../model/upload.ts'
@@ -113,4 +114,12 @@ export async function abortUpload(context: StoreContext, attemptAbort: AttemptAb
     if (outcome !== 'again') return outcome === 'aborted'
   }
   throw new Fault('OperationAborted')
+}
+
+/** Ends an upload together with its bucket, whose usage no longer counts: its parts need not be read. */
+export function discardUpload(context: StoreContext, tx: Transaction, entry: Entry): void {
+  const { bucket, key, id } = uploadFormat.decode(entry.value)
+  tx.check(entry)
+  tx.remove(recordKey.upload(bucket, key, id))
+  addGarbage(context, tx, { kind: 'parts', upload: id, taken: EMPTY })
 }
