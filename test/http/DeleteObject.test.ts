@@ -53,6 +53,26 @@ inBoth(
   },
 )
 
+inBoth('G12 DeleteObject: each delete marker is named as long as it is the newest', async (client, { parts }) => {
+  const bucket = await versionedBucket(client, parts)
+  const markers: (string | undefined)[] = []
+  for (const act of ['mark', 'put', 'mark', 'mark', 'put'] as const) {
+    if (act === 'put') await put(client, bucket, '/k')
+    else markers.unshift((await remove(client, bucket, '/k')).own('version-id'))
+  }
+  const object = (await get(client, bucket, '/k')).own('version-id')
+  assert.equal((await remove(client, bucket, `/k?versionId=${object}`)).status, 204)
+  for (const marker of markers.slice(0, 2)) {
+    const missing = await get(client, bucket, '/k')
+    assert.deepEqual([missing.status, missing.own('delete-marker'), missing.own('version-id')], [404, 'true', marker])
+    assert.equal((await remove(client, bucket, `/k?versionId=${marker}`)).status, 204)
+  }
+  const under = await get(client, bucket, '/k')
+  assert.equal(under.status, 200)
+  assert.equal((await remove(client, bucket, `/k?versionId=${under.own('version-id')}`)).status, 204)
+  assert.equal((await get(client, bucket, '/k')).own('version-id'), markers[2])
+})
+
 inBoth('D2 DeleteObject: honours If-Match', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello')

@@ -348,7 +348,6 @@ async function promote(
   nullSeq: number | undefined,
 ): Promise<void> {
   const { name } = head.bucket
-  const top = head.current?.version.seq ?? head.deleted!.top
   if (next !== undefined && !next.version.marker) {
     await dependOnKeyIfLocked(context, tx, next.version)
     const isNull = next.version.id === NULL_VERSION
@@ -357,7 +356,8 @@ async function promote(
     if (head.current === undefined) tx.remove(recordKey.deleted(name, head.key))
     return
   }
-  if (next !== undefined) tx.put(recordKey.deleted(name, head.key), deletedFormat.encode({ top, nullSeq }))
+  const top = next?.version.seq
+  if (top !== undefined) tx.put(recordKey.deleted(name, head.key), deletedFormat.encode({ top, nullSeq }))
   else if (head.current === undefined) tx.remove(recordKey.deleted(name, head.key))
 }
 
