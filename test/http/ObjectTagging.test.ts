@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { document, elements, get, lockBucket, outcome, put, text } from './actions.ts'
+import { document, elements, get, lockBucket, outcome, put, text, versionedBucket } from './actions.ts'
 import { inBoth, makeBucket, OTHER, READER } from './server.ts'
 
 const tag = ([key, value]: readonly [string, string]): string => `<Tag><Key>${key}</Key><Value>${value}</Value></Tag>`
@@ -37,6 +37,23 @@ inBoth(
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const sent = method === 'PUT' ? document(tagging()) : {}
       assert.equal(outcome(await client.send({ method, bucket, path: '/none?tagging', ...sent })), '404 NoSuchKey')
+    }
+  },
+)
+
+inBoth(
+  'G13 PutObjectTagging GetObjectTagging DeleteObjectTagging: a delete marker has no tags',
+  async (client, { parts }) => {
+    const bucket = await versionedBucket(client, parts)
+    await put(client, bucket, '/k')
+    const marker = (await client.send({ method: 'DELETE', bucket, path: '/k' })).own('version-id')
+    for (const query of ['tagging', `tagging&versionId=${marker}`]) {
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        const sent = method === 'PUT' ? document(tagging()) : {}
+        const answer = await client.send({ method, bucket, path: `/k?${query}`, ...sent })
+        assert.equal(outcome(answer), '405 MethodNotAllowed', `${method} ${query}`)
+        assert.deepEqual([answer.own('delete-marker'), answer.own('version-id')], ['true', marker])
+      }
     }
   },
 )

@@ -5,6 +5,7 @@ import { checkIntegrityHeaders } from '../integrity.ts'
 import { operation, requiresForVersion } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 import { versionIdHeader } from './attributes.ts'
+import { refuseDeleteMarker } from './refuse-delete-marker.ts'
 
 export const GetObjectTagging = operation({
   name: 'GetObjectTagging',
@@ -12,7 +13,7 @@ export const GetObjectTagging = operation({
   permission: requiresForVersion('GetObjectTagging', 'GetObjectVersionTagging'),
   input: {},
   async run(ctx) {
-    const version = await ctx.store.objects.head(ctx.target)
+    const version = await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
     return { headers: [versionIdHeader(ctx, version)], body: tagDocument(version.attributes.tags) }
   },
 })
@@ -25,10 +26,11 @@ export const PutObjectTagging = operation({
   input: {},
   async run(ctx) {
     checkIntegrityHeaders(ctx)
-    await ctx.store.objects.head(ctx.target)
+    await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
     const tags = readXml(await wholeBody(ctx, { proof: 'none' }), root => readTagDocument(root, 'object'))
     await ctx.authorizeDeferred(conditionsFromTags(tags))
-    return { headers: [versionIdHeader(ctx, await ctx.store.objects.setTags(ctx.target, tags))] }
+    const version = await refuseDeleteMarker(() => ctx.store.objects.setTags(ctx.target, tags))
+    return { headers: [versionIdHeader(ctx, version)] }
   },
 })
 
@@ -38,6 +40,7 @@ export const DeleteObjectTagging = operation({
   permission: requiresForVersion('DeleteObjectTagging', 'DeleteObjectVersionTagging'),
   input: {},
   async run(ctx) {
-    return { status: 204, headers: [versionIdHeader(ctx, await ctx.store.objects.setTags(ctx.target, []))] }
+    const version = await refuseDeleteMarker(() => ctx.store.objects.setTags(ctx.target, []))
+    return { status: 204, headers: [versionIdHeader(ctx, version)] }
   },
 })

@@ -1,6 +1,6 @@
 import { Fault } from '../../model/faults.ts'
 
-/** R105, R113, G19. A delete marker has neither ACL nor lock: the fault differs from that for a missing key. */
+/** R105, R113, G19. A delete marker has neither ACL, lock nor tags: the fault differs from that for a missing key. */
 export async function refuseDeleteMarker<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
