@@ -68,7 +68,9 @@ async function remove(ctx: OperationContext, wanted: Wanted, asksBypass: boolean
   } catch (error) {
     const fault = faultOf(error)
     if (fault === undefined) throw error
-    return { fault }
+    const isForeignId = fault.code === 'InvalidArgument' && fault.detail.ArgumentName === 'versionId'
+    // In a batch, S3 finds no version by an id that it cannot have assigned; only a single delete calls it invalid.
+    return { fault: isForeignId ? new Fault('NoSuchVersion') : fault }
   }
 }
 
