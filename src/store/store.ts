@@ -36,6 +36,9 @@ import { Completion } from './uploads/completion.ts'
 import { Uploads } from './uploads/uploads.ts'
 import { UsageCounters } from './usage/usage-counters.ts'
 
+/** Room for two documents of the greatest length, with every reference in them written out. */
+const LIFECYCLE_CHARACTERS_MAX = 4 * 2 ** 20
+
 interface StoreParts {
   readonly meta: Meta
   readonly blobs: Blobs
@@ -122,7 +125,7 @@ export class Store {
     }
     const losses = new LostRecords()
     const usage = new UsageCounters({ incarnation, writer: parts.ids.writer })
-    const lifecycle = new ParseCache(text => readLifecycle(parseXml(text)))
+    const lifecycle = new ParseCache(text => readLifecycle(parseXml(text)), LIFECYCLE_CHARACTERS_MAX)
     const lifecycleRules = (text: string): readonly LifecycleRule[] => lifecycle.get(text)
     const keyChanges = new KeyChanges()
     const rest = {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ManualClock } from '../../src/lib/clock.ts'
 import type { Lock } from '../../src/model/version.ts'
 import type { Store } from '../../src/store/store.ts'
-import { bytesOf, ENGINES, makeBucket, OWNER, put, remove, verdict } from './fixture.ts'
+import { bytesOf, ENGINES, freshStore, makeBucket, OWNER, put, remove, verdict } from './fixture.ts'
 import {
   abort,
   DAY_MS,
@@ -190,4 +190,13 @@ inEngines('P11: locked versions are skipped and counted, and go after their rele
   assert.equal(last.locked, 0)
   assert.deepEqual(await versionsOf(store), [])
   await wholeAfter(store)
+})
+
+test('rules are parsed once, also those of the longest document', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const references = '&quot;'.repeat(99_000)
+  await setRules(store, rule(prefix(`${references}${'a'.repeat(1_000_000)}`), days(1)))
+  const read = () => store.documents.lifecycleRules('bucket')
+  assert.equal(await read(), await read())
 })
