@@ -173,6 +173,27 @@ test('postgres: a scan for heads cuts long values of the range, and no others', 
   }),
 )
 
+test('postgres: an instance starts beside a snapshot and an open commit, and nobody waits for it', { skip }, () =>
+  withMetas(1, async ([meta], table) => {
+    await meta!.commit({ checks: [], writes: [putOne('a', '1')] })
+    const snapshot = await (meta as MetaEngine).snapshot()
+    try {
+      await withAdmin(async admin => {
+        await admin.query('BEGIN')
+        await admin.query(`INSERT INTO ${table}_outcome (token, failed) VALUES (gen_random_uuid(), '{}')`)
+        const next = await openPostgresMeta({ url: serverUrl!, table })
+        assert.equal(await utf8Text(next, 'a'), '1')
+        await next.close()
+      })
+    } finally {
+      await snapshot.end()
+    }
+    const storage = `SELECT attstorage FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = 'v'`
+    const { rows } = await withAdmin(admin => admin.query(storage))
+    assert.deepEqual(rows, [{ attstorage: 'e' }])
+  }),
+)
+
 test('postgres: an abandoned batch can never take effect', { skip }, () =>
   withMetas(1, ([meta], table) =>
     withAdmin(async admin => {

@@ -22,16 +22,26 @@ export interface Statements {
   readonly scanWithKeys: (hasEnd: boolean, headsOnly: boolean) => string
 }
 
+/**
+ * Changes a table only where that is needed. Otherwise every start would wait for whoever uses the table, such as a
+ * backup with its snapshot, and all reads and commits of other processes would wait behind it.
+ */
+const changeIf = (condition: string, statement: string): string =>
+  `DO $$ BEGIN IF ${condition} THEN ${statement}; END IF; END $$`
+
 function setUp(t: string): readonly string[] {
   return [
     // EXTERNAL: long values are stored out of line but not compressed, which would cost more time than it saves space.
     `CREATE TABLE IF NOT EXISTS ${t} (k bytea PRIMARY KEY, v bytea NOT NULL, s bigint NOT NULL)`,
-    `ALTER TABLE ${t} ALTER COLUMN v SET STORAGE EXTERNAL`,
+    changeIf(
+      `EXISTS (SELECT FROM pg_attribute WHERE attrelid = '${t}'::regclass AND attname = 'v' AND attstorage <> 'e')`,
+      `ALTER TABLE ${t} ALTER COLUMN v SET STORAGE EXTERNAL`,
+    ),
     `CREATE SEQUENCE IF NOT EXISTS ${t}_stamp`,
     // failed: minitransactions of the batch whose checks failed. NULL: given up, the batch must never run.
     `CREATE TABLE IF NOT EXISTS ${t}_outcome
       (token uuid PRIMARY KEY, failed int[], at timestamptz NOT NULL DEFAULT now())`,
-    `CREATE INDEX IF NOT EXISTS ${t}_outcome_at ON ${t}_outcome (at)`,
+    changeIf(`to_regclass('${t}_outcome_at') IS NULL`, `CREATE INDEX ${t}_outcome_at ON ${t}_outcome (at)`),
     `CREATE OR REPLACE FUNCTION ${t}_commit(batch uuid, lock_hash bigint[], lock_write boolean[],
         check_key bytea[], check_stamp bigint[], check_of int[], write_key bytea[], write_value bytea[], write_of int[])
       RETURNS int[] LANGUAGE plpgsql VOLATILE AS $$
