@@ -223,9 +223,10 @@ async function openMount(options: FolderOptions, member: DatabaseMember): Promis
   return mount
 }
 
-/** Done by the first member, while no other can do anything. */
+/** Done by the first member. Others may have joined since. */
 async function beginIncarnation(store: Store, incarnation: number): Promise<void> {
-  await removeStrayFences(store.context, () => false)
+  const { meta } = store.context
+  await removeStrayFences(store.context, async id => (await meta.get(clusterKey.member(id))) !== undefined)
   await startUsageCounting(unguarded(store.context), incarnation)
   await store.namedKeys.finish()
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { WrongClusterKey } from '../../src/crypto/cluster-key.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { type Disk, realDisk } from '../../src/lib/disk.ts'
 import { Compactor } from '../../src/maintenance/compact.ts'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
@@ -12,6 +13,7 @@ import { type FolderOptions, type OwnedFolder, openFolder } from '../../src/serv
 import { StoreInUse } from '../../src/store/cluster/join.ts'
 import { Expelled, expel } from '../../src/store/cluster/membership.ts'
 import { LostRecordGuard } from '../../src/store/commit/lost-record-guard.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { bytesOf, makeBucket, payload, put, remove, withFolder } from '../store/fixture.ts'
 import { serverUrl, withDatabase } from './server.ts'
@@ -96,6 +98,26 @@ test('a gateway whose clock is ten minutes off cannot join', { skip }, () =>
     const { membership, clockWatch } = await join()
     assert.equal(membership!.view!.members.size, 1)
     assert.ok(Math.abs(clockWatch!.aheadMs!) < 1_000)
+  }),
+)
+
+test('a gateway that joins while the first one starts keeps its workers', { skip }, () =>
+  withCluster(async join => {
+    const worker = Buffer.from('worker')
+    let second: OwnedFolder | undefined
+    const disk: Disk = {
+      ...realDisk,
+      // Called once the first one is a member and before it serves.
+      async makeFolder(path) {
+        if (second === undefined && path.endsWith('volumes')) {
+          second = await join()
+          await second.admit(worker)
+        }
+        await realDisk.makeFolder(path)
+      },
+    }
+    const first = await join({ disk })
+    assert.ok((await first.store.context.meta.get(recordKey.fence(worker))) !== undefined)
   }),
 )
 

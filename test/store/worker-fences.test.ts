@@ -83,7 +83,7 @@ test('a worker commits only while its fence exists; pending commits have no effe
   await removeWorkerFence(engine, one)
   await assert.rejects(first.commit(write('too late')), { name: 'OwnershipLost' })
   assert.equal(await second.commit(write('second')), true)
-  await removeStrayFences(engine, () => false)
+  await removeStrayFences(engine, async () => false)
   await assert.rejects(second.commit(write('too late')), { name: 'OwnershipLost' })
   assert.equal((await meta.get(key('x', 'thing')))!.value.toString(), 'second')
 })

@@ -41,9 +41,15 @@ export async function workersOf(meta: Meta, isMember: (id: Buffer) => boolean): 
   return writers
 }
 
-/** Removes fences left by the workers of servers that are gone. Without their server they commit nothing anyway. */
-export async function removeStrayFences(context: TransactionContext, isMember: (id: Buffer) => boolean): Promise<void> {
+/**
+ * Removes fences left by the workers of servers that are gone. Without their server they commit nothing anyway.
+ * `isMember` is asked after a fence was found: a server that has just joined registers its workers later than itself.
+ */
+export async function removeStrayFences(
+  context: TransactionContext,
+  isMember: (id: Buffer) => Promise<boolean>,
+): Promise<void> {
   for await (const { writer, member } of workerFences(context.meta)) {
-    if (!isMember(member)) await removeWorkerFence(context, writer)
+    if (!(await isMember(member))) await removeWorkerFence(context, writer)
   }
 }
