@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { ManualClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { openMemoryMeta } from '../../meta/memory/memory.ts'
-import type { Meta } from '../../meta/meta.ts'
+import type { Meta, Minitransaction } from '../../meta/meta.ts'
+import { FencedMeta } from '../commit/fenced-meta.ts'
 import type { LocalBarrier } from './barriers.ts'
 import { type BarrierKind, readCluster } from './cluster-records.ts'
 import { type Joined, type JoinOptions, joinCluster, StoreInUse } from './join.ts'
@@ -211,6 +212,52 @@ test('a server without a cluster is refused while another one lives, and takes o
   assert.ok(second.clock.elapsed() >= TIMING.expelMs)
   assert.deepEqual([first.joined.incarnation, second.joined.incarnation], [1, 2])
   await assert.rejects(first.membership.meta.commit(write(KEY)), isExpelled)
+})
+
+/** Calls back before every commit. */
+class WatchedMeta extends FencedMeta {
+  readonly #before: () => Promise<void>
+
+  constructor(meta: Meta, before: () => Promise<void>) {
+    super(meta, [])
+    this.#before = before
+  }
+
+  override async commit(tx: Minitransaction): Promise<boolean> {
+    await this.#before()
+    return super.commit(tx)
+  }
+}
+
+test('of a gateway and a server without a cluster that join while the last member leaves, one is refused', async () => {
+  const gateways = await Gateways.open()
+  const last = await gateways.join()
+  let join = (): void => {}
+  const mayJoin = new Promise<void>(resolve => {
+    join = resolve
+  })
+  // It has seen the last member, and joins after the other server has seen none.
+  const gateway = await new Promise<{ readonly joining: Promise<Gateway> }>(resolve => {
+    const meta = new WatchedMeta(gateways.meta, () => {
+      resolve({ joining })
+      return mayJoin
+    })
+    const joining = gateways.join({ meta })
+  })
+  await last.membership.leave()
+  const clock = new ManualClock()
+  const living = Object.assign(clock, {
+    sleep: async (ms: number) => {
+      clock.move(ms)
+      await (await gateway.joining).steps(1)
+    },
+  })
+  const meta = new WatchedMeta(gateways.meta, async () => {
+    join()
+    await gateway.joining
+  })
+  await assert.rejects(gateways.join({ isExclusive: true, meta, clock: living }), error => error instanceof StoreInUse)
+  assert.deepEqual([...(await readCluster(gateways.meta)).members.keys()], [(await gateway.joining).name])
 })
 
 test('a member known to be dead is expelled without waiting', async () => {

@@ -88,14 +88,15 @@ async function expelDeadRivals(options: JoinOptions, rivals: readonly SeenMember
   }
 }
 
-/** Undefined when another member joined or raised a barrier at the same time. */
+/** Undefined when the members or the barriers changed at the same time. */
 async function tryToJoin(
   options: JoinOptions,
   view: ClusterView,
   owner: Entry | undefined,
 ): Promise<Joined | undefined> {
   const { meta, clock, random, timing, id, member } = options
-  const isFirst = view.members.size === 0
+  const [present] = view.members.values()
+  const isFirst = present === undefined
   const before = owner === undefined ? 0 : ownerFormat.decode(owner.value).incarnation
   const incarnation = isFirst ? before + 1 : before
   const record = { ...member, incarnation, joinedAt: clock.now() }
@@ -110,8 +111,10 @@ async function tryToJoin(
       { key: clusterKey.member(id), stamp: undefined },
       // A barrier raised meanwhile would have to be passed by this member.
       { key: clusterKey.barrier(), stamp: view.barrierEntry?.stamp },
-      // Of two that find no member only one is the first.
+      // Of two that find no member only one is the first. One that finds a member joins while that is still there, so
+      // that the next first one finds it.
       { key: recordKey.owner(), stamp: owner?.stamp },
+      ...(isFirst ? [] : [{ key: clusterKey.member(present.id), stamp: present.entry.stamp }]),
     ],
     writes,
   })
