@@ -153,6 +153,21 @@ test('postgres: a known record is returned while its stamp is current', { skip }
   }),
 )
 
+test('postgres: other scans do not wait for the pages of many listings', { skip }, () =>
+  withMetas(1, async ([meta]) => {
+    await meta!.commit({ checks: [], writes: [putOne('a', '1')] })
+    const range = { start: utf8('a'), end: undefined }
+    let pages = 0
+    const listings = Array.from({ length: 200 }, async () => {
+      await meta!.remote!.scanWithKeys(range, 10, [])
+      pages++
+    })
+    assert.equal((await meta!.scan(range, 10)).length, 1)
+    assert.ok(pages < 20, `waited for ${pages} pages`)
+    await Promise.all(listings)
+  }),
+)
+
 test('postgres: a scan for heads cuts long values of the range, and no others', { skip }, () =>
   withMetas(1, async ([meta]) => {
     const long = 'x'.repeat(3 * HEAD_BYTES)

@@ -201,28 +201,34 @@ export class Gets {
   }
 }
 
+/** Runs on a lane that is idle; never rejects. */
+type WaitingScan = (lane: ConnectionLane) => Promise<void>
+
 export class Scans {
   readonly #cluster: Cluster
   readonly #lanes: readonly ConnectionLane[]
   readonly #sql: Statements
-  /** The end of each lane's queue. */
-  readonly #ends: Promise<unknown>[]
-  #next = 0
+  readonly #idle: ConnectionLane[]
+  readonly #running = new Set<Promise<void>>()
+  /** Pages of listings: as many as there are requests. */
+  readonly #listings: WaitingScan[] = []
+  /** Others go first: a gateway that is late to see the cluster and renew its membership is expelled. */
+  readonly #others: WaitingScan[] = []
 
   constructor(cluster: Cluster, sql: Statements) {
     this.#cluster = cluster
     this.#lanes = Array.from({ length: SCAN_CONNECTIONS }, () => new ConnectionLane(cluster))
-    this.#ends = this.#lanes.map(() => Promise.resolve())
+    this.#idle = [...this.#lanes]
     this.#sql = sql
   }
 
   async scan(range: KeyRange, limit: number, reverse: boolean): Promise<readonly Entry[]> {
-    return this.#query({ ...scanStatement(this.#sql, range, limit, reverse), decode: entryIn })
+    return this.#query(this.#others, { ...scanStatement(this.#sql, range, limit, reverse), decode: entryIn })
   }
 
   /** Entries in the buffers that they arrived in. */
   async scanViews(range: KeyRange, limit: number): Promise<readonly EntryView[]> {
-    return this.#query({ ...scanStatement(this.#sql, range, limit, false), decode: viewIn })
+    return this.#query(this.#listings, { ...scanStatement(this.#sql, range, limit, false), decode: viewIn })
   }
 
   async scanWithKeys(
@@ -233,7 +239,7 @@ export class Scans {
   ): Promise<ScanWithKeys> {
     const batch = new GetBatch([{ reads }])
     const hasEnd = range.end !== undefined
-    const rows = await this.#query({
+    const rows = await this.#query(this.#listings, {
       name: `scan with keys${hasEnd ? ' to end' : ''}${headsOnly ? ' heads' : ''}`,
       text: this.#sql.scanWithKeys(hasEnd, headsOnly),
       values: [...rangeValues(range, limit), ...batch.parameters()],
@@ -250,19 +256,33 @@ export class Scans {
 
   async serverTime(): Promise<number> {
     const decode = (row: RowReader): number => row.float8()
-    const [time] = await this.#query({ name: 'server time', text: SERVER_TIME, values: [], decode })
+    const [time] = await this.#query(this.#others, { name: 'server time', text: SERVER_TIME, values: [], decode })
     return time!
   }
 
-  async #query<T>(statement: PreparedStatement<T>): Promise<readonly T[]> {
-    const at = this.#next++ % this.#lanes.length
-    const rows = this.#ends[at]!.then(() => queryWithRetry(this.#cluster, this.#lanes[at]!, 'scan', statement))
-    this.#ends[at] = rows.catch(() => {})
-    return rows
+  #query<T>(queue: WaitingScan[], statement: PreparedStatement<T>): Promise<readonly T[]> {
+    return new Promise((resolve, reject) => {
+      queue.push(lane => queryWithRetry(this.#cluster, lane, 'scan', statement).then(resolve, reject))
+      this.#start()
+    })
+  }
+
+  #start(): void {
+    while (this.#idle.length > 0) {
+      const scan = this.#others.shift() ?? this.#listings.shift()
+      if (scan === undefined) return
+      const lane = this.#idle.shift()!
+      const run = scan(lane).then(() => {
+        this.#idle.push(lane)
+        this.#running.delete(run)
+        this.#start()
+      })
+      this.#running.add(run)
+    }
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#ends)
+    while (this.#running.size > 0) await Promise.all(this.#running)
     await Promise.all(this.#lanes.map(lane => lane.close()))
   }
 }
