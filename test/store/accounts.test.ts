@@ -301,9 +301,9 @@ const FILE = {
 
 const given = (file: object) => readAccountsFile(JSON.stringify(file))
 
-test('applying the same accounts file again writes nothing', () =>
+test('an accounts file can be applied several times at once, and applying it again writes nothing', () =>
   withAccounts(async (accounts, context) => {
-    await applyAccounts(accounts, given(FILE))
+    await Promise.all([1, 2, 3].map(() => applyAccounts(accounts, given(FILE))))
     const mark = (await context.meta.get(recordKey.accountsMark()))?.stamp
     await applyAccounts(accounts, given(FILE))
     assert.equal((await context.meta.get(recordKey.accountsMark()))?.stamp, mark)

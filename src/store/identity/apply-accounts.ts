@@ -22,6 +22,16 @@ async function ifExists<T>(found: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** Another gateway that starts with the same file may create it first; then the second attempt finds it. */
+async function orAgain<T>(findOrCreate: () => Promise<T>): Promise<T> {
+  try {
+    return await findOrCreate()
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'EntityAlreadyExists')) throw error
+    return findOrCreate()
+  }
+}
+
 /** Everything that can be rejected is rejected before anything is changed. */
 export async function applyAccounts(accounts: Accounts, given: readonly DeclaredAccount[]): Promise<void> {
   for (const account of given) await checkAgainst(accounts, account)
@@ -60,6 +70,13 @@ const belongsTo = (key: AccessKeyInfo, { accountId, user }: KeyOwner): boolean =
 
 async function apply(accounts: Accounts, given: DeclaredAccount): Promise<void> {
   const { accountId } = given
+  await orAgain(() => applyAccount(accounts, given))
+  for (const key of given.accessKeys) await applyKey(accounts, key, { accountId, user: undefined })
+  for (const user of given.users) await applyUser(accounts, accountId, user)
+}
+
+async function applyAccount(accounts: Accounts, given: DeclaredAccount): Promise<void> {
+  const { accountId } = given
   const before = await ifExists(accounts.get(accountId))
   // A deleted account that is still in the file is restored, and so are its users.
   if (before === undefined) await accounts.create({ ...given, again: true })
@@ -73,8 +90,6 @@ async function apply(accounts: Accounts, given: DeclaredAccount): Promise<void> 
       target.displayName === before.displayName && target.email === before.email && target.admin === before.admin
     if (!isUnchanged) await accounts.change(accountId, target)
   }
-  for (const key of given.accessKeys) await applyKey(accounts, key, { accountId, user: undefined })
-  for (const user of given.users) await applyUser(accounts, accountId, user)
 }
 
 /** Names of policies from the file; policies attached otherwise are left alone. */
@@ -82,7 +97,9 @@ const filePolicyName = (i: number): string => `accounts-file-${i + 1}`
 
 async function applyUser(accounts: Accounts, accountId: string, given: DeclaredUser): Promise<void> {
   const { name } = given
-  const user = (await ifExists(accounts.user(accountId, name))) ?? (await accounts.createUser(accountId, name, true))
+  const user = await orAgain(
+    async () => (await ifExists(accounts.user(accountId, name))) ?? accounts.createUser(accountId, name, true),
+  )
   const before = user.policies.filter(policy => policy.fromFile).map(({ document }) => document)
   const isUnchanged =
     before.length === given.policies.length && before.every((document, i) => document === given.policies[i])
@@ -96,10 +113,12 @@ async function applyUser(accounts: Accounts, accountId: string, given: DeclaredU
 }
 
 /** A disabled key stays disabled: the file states its secret, not its status. */
-async function applyKey(accounts: Accounts, { accessKey, secretKey }: DeclaredKey, owner: KeyOwner): Promise<void> {
-  if ((await ifExists(accounts.key(accessKey))) === undefined) {
-    await accounts.createKey({ accessKey, secretKey, ...owner })
-  } else if (!(await accounts.hasSecret(accessKey, secretKey))) {
-    await accounts.changeKey(accessKey, { secretKey })
-  }
+function applyKey(accounts: Accounts, { accessKey, secretKey }: DeclaredKey, owner: KeyOwner): Promise<void> {
+  return orAgain(async () => {
+    if ((await ifExists(accounts.key(accessKey))) === undefined) {
+      await accounts.createKey({ accessKey, secretKey, ...owner })
+    } else if (!(await accounts.hasSecret(accessKey, secretKey))) {
+      await accounts.changeKey(accessKey, { secretKey })
+    }
+  })
 }
