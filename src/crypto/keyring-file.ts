@@ -35,8 +35,16 @@ export interface KeyringStorage {
   readonly place: string
   /** Undefined only when there is none. */
   read(): Promise<KeyringContents | undefined>
-  /** Durable when it resolves. Rejects if another process has replaced it since it was read. */
+  /** Durable when it resolves. Rejects with `KeyringChanged` if another process has replaced it since it was read. */
   write(contents: KeyringContents): Promise<void>
+}
+
+/** Two gateways changed the keyring at once; the second one's change has no effect. */
+export class KeyringChanged extends Error {
+  constructor() {
+    super('another gateway has just changed the keyring: try again')
+    this.name = 'KeyringChanged'
+  }
 }
 
 /** The keyring exists but cannot be used. It is never replaced by a new one: that would lose everything it sealed. */

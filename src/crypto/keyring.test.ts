@@ -8,7 +8,7 @@ import { inspect } from 'node:util'
 import { realDisk } from '../lib/disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { KeyDisabled, Keyring, KeyUnknown, type KeyUse, UnknownKeyVersion, WrongKey } from './keyring.ts'
-import { keyringInFolder } from './keyring-file.ts'
+import { KeyringChanged, type KeyringContents, type KeyringStorage, keyringInFolder } from './keyring-file.ts'
 
 const contentKey = systemRandom.bytes(32)
 const service: KeyUse = { by: 'service' }
@@ -290,4 +290,27 @@ test('the layout is the documented one', async () => {
   } finally {
     await rm(folder, { recursive: true })
   }
+})
+
+test('names that several gateways add at once are all there', async () => {
+  let stored: KeyringContents | undefined
+  const storage = (): KeyringStorage => {
+    let read: KeyringContents | undefined
+    return {
+      place: 'memory',
+      async read() {
+        read = stored
+        return stored
+      },
+      async write(contents) {
+        if (stored !== read) throw new KeyringChanged()
+        stored = contents
+        read = contents
+      },
+    }
+  }
+  const open = (): Promise<Keyring> => Keyring.open({ storage: storage(), random: systemRandom, strict: true })
+  const gateways = [await open(), await open(), await open()]
+  await Promise.all(gateways.map((keyring, i) => keyring.have(['payroll', `key-${i}`])))
+  assert.deepEqual((await open()).keyNames().sort(), ['key-0', 'key-1', 'key-2', 'payroll'])
 })

@@ -11,6 +11,7 @@ import { unwrapKey, WRAP_NONCE_BYTES, WRAPPED_BYTES, WrongKey, wrapKey } from '.
 import {
   fitting,
   KEYRING_ID_BYTES,
+  KeyringChanged,
   type KeyringContents,
   KeyringDamaged,
   KeyringFull,
@@ -195,9 +196,14 @@ export class Keyring {
     const missing = names.filter(name => !this.#contents.names.has(name))
     missing.forEach(nameBytes)
     if (missing.length === 0) return
-    await this.#change(now => ({
-      names: new Map([...missing.map((name): [string, NamedKeyState] => [name, AT_FIRST]), ...now.names]),
-    }))
+    const added = missing.map((name): [string, NamedKeyState] => [name, AT_FIRST])
+    try {
+      await this.#change(now => ({ names: new Map([...added, ...now.names]) }))
+    } catch (error) {
+      if (!(error instanceof KeyringChanged)) throw error
+      await this.reload()
+      await this.have(names)
+    }
   }
 
   /** `before` as for `rotate`. */

@@ -1,6 +1,6 @@
 /** The secrets that the gateways of a cluster share: opened with the cluster key, created by the first of them. */
 import { type ClusterKey, localClusterKey } from '../crypto/cluster-key.ts'
-import { decodeKeyring, fitting, type KeyringStorage, keyringInFolder } from '../crypto/keyring-file.ts'
+import { decodeKeyring, fitting, KeyringChanged, type KeyringStorage, keyringInFolder } from '../crypto/keyring-file.ts'
 import { transitKey } from '../crypto/transit-key.ts'
 import { realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
@@ -16,14 +16,6 @@ export type ClusterKeySource =
 export interface ClusterSettings {
   readonly name: string
   readonly key: ClusterKeySource
-}
-
-/** Two gateways changed the keyring at once; the second one's change has no effect. */
-export class KeyringChanged extends Error {
-  constructor() {
-    super('another gateway has just changed the keyring: try again')
-    this.name = 'KeyringChanged'
-  }
 }
 
 function clusterKeyOf(source: ClusterKeySource): ClusterKey {

@@ -1,12 +1,12 @@
 /** Opens the keyring of a store where it is kept: in its data folder, or shared by the gateways of its cluster. */
 import { Keyring } from '../crypto/keyring.ts'
-import { type KeyringStorage, keyringInFolder } from '../crypto/keyring-file.ts'
+import { KeyringChanged, type KeyringStorage, keyringInFolder } from '../crypto/keyring-file.ts'
 import type { Disk } from '../lib/disk.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
 import type { PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
-import { type ClusterSettings, clusterKeyring, KeyringChanged } from './cluster-keyring.ts'
+import { type ClusterSettings, clusterKeyring } from './cluster-keyring.ts'
 
 /** A lost keyring must not be silently replaced, since data encrypted with it could never be read again. */
 const neverCreated = (storage: KeyringStorage, where: string): KeyringStorage => ({
