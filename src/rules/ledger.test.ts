@@ -56,6 +56,17 @@ test('P31: an unmodified ledger of any length verifies', () => {
   }
 })
 
+test('P31: a ledger verifies whatever characters its keys have', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a\u2028b', '\u2029', '\x85\r\n\x7f')), key => {
+      const lines = ledger(2, KEY, NAME, i => ({ ...noteOf(i), key }) as LedgerNote)
+      assert.equal(problemOf(lines, { publicKey }), undefined)
+      // As a file, which only line feeds divide.
+      assert.deepEqual(lines.join('\n').split('\n'), lines)
+    }),
+  )
+})
+
 test('P31: a changed character in any field of any line is detected in that line', () => {
   const lines = ledger(4)
   const place = fc.nat(lines.length - 1).chain(line => fc.tuple(fc.constant(line), fc.nat(lines[line]!.length - 1)))

@@ -23,7 +23,8 @@ interface Checkpoint {
 
 const FORMAT = 1
 const HASH = '[0-9a-f]{64}'
-const ENTRY_LINE = new RegExp(`^(\\{"sequence":[0-9]+,.*),"hash":"(${HASH})"\\}$`)
+/** `s`: a key may contain characters that regular expressions treat as line ends and JSON does not escape. */
+const ENTRY_LINE = new RegExp(`^(\\{"sequence":[0-9]+,.*),"hash":"(${HASH})"\\}$`, 's')
 
 const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex')
 const iso = (time: number): string => new Date(time).toISOString()
