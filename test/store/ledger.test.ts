@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineUnavailable } from '../../src/lib/engine-unavailable.ts'
 import { fsck } from '../../src/maintenance/fsck.ts'
 import { openLmdbMeta } from '../../src/meta/lmdb/lmdb.ts'
 import type { Meta } from '../../src/meta/meta.ts'
@@ -9,6 +10,7 @@ import { lockForLedger } from '../../src/rules/ledger.ts'
 import { isBucketName } from '../../src/rules/naming.ts'
 import { verifyLedger } from '../../src/rules/suite-ledger.ts'
 import { recordKey as address } from '../../src/store/commit/record-keys.ts'
+import { TRANSACTION_MS_MAX, TransactionDeadline } from '../../src/store/commit/transaction-deadline.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   ENGINES,
@@ -45,6 +47,14 @@ async function exported(store: Store, bucket = 'bucket'): Promise<string[]> {
   for await (const line of store.ledger.export(bucket)) lines.push(line)
   return lines
 }
+
+const withCommit = (meta: Meta, commit: Meta['commit']): Meta => ({
+  get: key => meta.get(key),
+  scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+  scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
+  commit,
+  close: () => meta.close(),
+})
 
 for (const { name, run } of ENGINES) {
   test(`${name}: P31: every change, bypass and refusal is in the ledger, with actor, before and after`, () =>
@@ -285,18 +295,12 @@ test('P31: a flood of refused deletes costs few commits and loses none of them',
   }
   let commits = 0
   const { meta } = store.context
-  const counting: Meta = {
-    get: key => meta.get(key),
-    scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
-    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
-    async commit(tx) {
-      commits++
-      // A commit takes time: later arrivals wait for the next.
-      for (let turns = 0; turns < 20; turns++) await turn()
-      return meta.commit(tx)
-    },
-    close: () => meta.close(),
-  }
+  const counting = withCommit(meta, async tx => {
+    commits++
+    // A commit takes time: later arrivals wait for the next.
+    for (let turns = 0; turns < 20; turns++) await turn()
+    return meta.commit(tx)
+  })
   const flood = store.forRequest(counting, ALICE)
   const answers = await Promise.all(
     Array.from({ length: 400 }, (_, i) => verdict(remove(flood, 'bucket', 'key', ids[i % ids.length]))),
@@ -309,6 +313,31 @@ test('P31: a flood of refused deletes costs few commits and loses none of them',
   )
   assert(refused.length < 20 && commits < 20, `${refused.length} entries, ${commits} commits`)
   assert.equal((await store.ledger.verify('bucket')).problem, undefined)
+})
+
+test('P31: a refusal whose request expired in the queue does not fail later ones', async () => {
+  const { store, clock } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const { id } = await put(store, 'bucket', 'key', 'bytes')
+  await store.objects.setHold({ ...at, versionId: id }, true)
+  const { meta } = store.context
+  let recover = (): void => {}
+  const outage = new Promise<void>(resolve => {
+    recover = resolve
+  })
+  const halted = withCommit(meta, tx => outage.then(() => meta.commit(tx)))
+  const lock: Lock = { hold: true, retention: undefined }
+  const body = [payload(10)]
+  const first = store.forRequest(halted, BOB).objects.put({ bucket: 'bucket', key: 'other', owner: OWNER, body, lock })
+  for (let turns = 0; turns < 20; turns++) await turn()
+  const late = store.forRequest(halted, ALICE, undefined, new TransactionDeadline(clock))
+  const expired = assert.rejects(remove(late, 'bucket', 'key', id), EngineUnavailable)
+  for (let turns = 0; turns < 20; turns++) await turn()
+  clock.move(TRANSACTION_MS_MAX)
+  recover()
+  await Promise.all([first, expired])
+  assert.equal(await faultOf(remove(as(store, ALICE), 'bucket', 'key', id)), 'AccessDenied')
+  assert.deepEqual((await told(store)).at(-1), ['delete refused', 'key', 'alice', 'held'])
 })
 
 test('P31: lock changes that arrive together share commits, and each is there', async () => {

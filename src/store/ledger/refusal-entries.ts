@@ -39,11 +39,16 @@ export class RefusalEntries {
     }
     const first: PendingRefusal = { times: 1, done: undefined }
     this.#pending.set(name, first)
-    first.done = context.ledgerCommits.transact(context, bucket, async (_d, note) => {
-      // Later refusals start a new entry: a refusal is reported only once an entry includes it.
+    const close = (): void => {
       if (this.#pending.get(name) === first) this.#pending.delete(name)
+    }
+    const recorded = context.ledgerCommits.transact(context, bucket, async (_d, note) => {
+      // Later refusals start a new entry: a refusal is reported only once an entry includes it.
+      close()
       note({ what, key, versionId, reason, ...(first.times > 1 ? { times: first.times } : {}) })
     })
+    // The request may expire before its attempt begins; later refusals must not share that failure.
+    first.done = recorded.finally(close)
     return first.done
   }
 }
