@@ -3,8 +3,24 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { ed25519Key } from '../../src/lib/ed25519.ts'
+import type { LedgerNote } from '../../src/model/ledger.ts'
+import { checkpointText, closingLine, entryLine, entryText, hashOf, headerLine } from '../../src/rules/ledger.ts'
 import { withFolder } from '../store/fixture.ts'
 import { holdfast, ROOT, serving } from './program.ts'
+
+/** The same entries under a key of somebody else, who signs more of them. */
+function continued(lines: readonly string[]): readonly string[] {
+  const { store, bucket } = JSON.parse(lines[0]!)
+  const { entries, last: previous } = JSON.parse(lines.at(-1)!)
+  const key = ed25519Key(Buffer.alloc(32, 1))
+  const note: LedgerNote = { what: 'delete refused', key: 'k', versionId: 'null', reason: 'held' }
+  const text = entryText({ sequence: entries + 1, time: 0, previous }, { account: '000000000000' }, note)
+  const end = { entries: entries + 1, last: hashOf(text), time: 0 }
+  const signature = key.sign(checkpointText({ store, bucket }, end))
+  const header = headerLine({ store, bucket }, key.publicKey.toString('hex'))
+  return [header, ...lines.slice(1, -1), entryLine(text), closingLine(end, signature)]
+}
 
 test('an exported ledger is verified offline, and every modification of the file is found', () =>
   withFolder(async folder => {
@@ -29,6 +45,11 @@ test('an exported ledger is verified offline, and every modification of the file
     const verify = (...args: string[]) => holdfast(['ledger', 'verify', ...args])
     assert.equal((await verify(file)).code, 0)
     assert.equal((await verify(file, '--public-key', publicKey, '--since', file)).code, 0)
+    const forged = join(folder, 'forged.ndjson')
+    writeFileSync(forged, `${continued(lines).join('\n')}\n`)
+    assert.equal((await verify(forged)).code, 0)
+    const resigned = await verify(forged, '--since', file)
+    assert.deepEqual([resigned.code, resigned.out.split(':')[0]], [1, 'line 1'], resigned.out)
     const another = (publicKey[0] === '0' ? '1' : '0') + publicKey.slice(1)
     assert.equal((await verify(file, '--public-key', another)).code, 1)
     const altered: readonly (readonly [string, readonly string[]])[] = [

@@ -56,21 +56,23 @@ async function linesOf(call: Invocation, path: string): Promise<string[]> {
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }
 
-/** An earlier export must verify by itself before it is trusted. */
-async function earlierOf(call: Invocation): Promise<LedgerExpectation['earlier']> {
+/**
+ * An earlier export must verify by itself before it is trusted. Its key signs every later one too: anyone could append
+ * to the entries that both have and sign the result with another.
+ */
+async function earlierOf(call: Invocation): Promise<LedgerExpectation> {
   const path = call.flag('since')
-  if (path === undefined) return undefined
+  if (path === undefined) return {}
   const check = new LedgerCheck()
   for (const line of await linesOf(call, path)) check.take(line)
-  const { problem, entries, last } = check.end()
+  const { problem, entries, last, publicKey } = check.end()
   if (problem !== undefined) throw new CommandFailed(`${path}, line ${problem.line}: ${problem.reason}`)
-  return { entries, last: last! }
+  return { publicKey: publicKey!, earlier: { entries, last: last! } }
 }
 
 async function checkFile(call: Invocation, path: string): Promise<LedgerVerdict> {
   const [publicKey, earlier] = [call.flag('public-key'), await earlierOf(call)]
-  const expected = { ...(publicKey === undefined ? {} : { publicKey }), ...(earlier === undefined ? {} : { earlier }) }
-  const check = new LedgerCheck(expected)
+  const check = new LedgerCheck({ ...earlier, ...(publicKey === undefined ? {} : { publicKey }) })
   for (const line of await linesOf(call, path)) check.take(line)
   return check.end()
 }
