@@ -3,6 +3,8 @@
  * crash: records, ownership of the folder, keys, blobs; and closes it in the reverse order.
  */
 import { join } from 'node:path'
+import { RESERVE_BYTES } from '../blobs/file-blobs.ts'
+import { Space } from '../blobs/space.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { Ids } from '../lib/ids.ts'
@@ -314,7 +316,9 @@ function openFolderStore(
   const { blobsFrom } = options
   const strictKeys = options.strictKeys === true
   const shared = { disk, folder, blobsPlace, blobsFrom, durability, strictKeys, clock, random, others, cluster }
-  return openStore({ meta, ...shared, writer, incarnation })
+  const hasOwnDisk = options.metaUrl === undefined && options.blobsPlace !== undefined
+  const recordSpace = hasOwnDisk ? new Space(disk, folder, RESERVE_BYTES) : undefined
+  return openStore({ meta, ...shared, writer, incarnation, recordSpace })
 }
 
 async function closeStore(
@@ -367,6 +371,7 @@ interface StoreOptions {
   readonly clock: Clock
   readonly random: Random
   readonly others?: PeerProcesses | undefined
+  readonly recordSpace?: Space | undefined
   /** The name of this process; generated when absent. */
   readonly writer?: Buffer | undefined
   /** The store's incarnation. */
@@ -376,7 +381,7 @@ interface StoreOptions {
 
 /** The store over an open metadata engine and a disk. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { meta, disk, folder, clock, random, others, incarnation } = options
+  const { meta, disk, folder, clock, random, others, incarnation, recordSpace } = options
   const keyring = await openKeyring(options)
   const ids = new Ids(random, options.writer)
   const blobs = await openMovingBlobs(options.blobsPlace, options.blobsFrom, {
@@ -387,5 +392,5 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     ...(options.writer === undefined ? { storeId: keyring.id } : {}),
     ...(folder === '/' ? { reserveBytes: 0 } : {}),
   })
-  return Store.open({ meta, blobs, keyring, clock, random, ids, others, incarnation })
+  return Store.open({ meta, blobs, recordSpace, keyring, clock, random, ids, others, incarnation })
 }

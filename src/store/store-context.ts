@@ -17,10 +17,14 @@ import type { ReclamationBarrier } from './reclaim/reclamation-barrier.ts'
 import type { ReclamationLock } from './reclaim/reclamation-lock.ts'
 import type { UsageCounters } from './usage/usage-counters.ts'
 
+export type RecordSpace = Pick<Blobs, 'ensureSpace'>
+
 /** Dependencies shared by every part of the store, passed down from composition instead of reached through globals. */
 export interface StoreContext {
   readonly meta: Meta
   readonly blobs: Blobs
+  /** The space for records, where they do not share a disk with the blobs. */
+  readonly recordSpace: RecordSpace | undefined
   readonly keyring: Keyring
   readonly clock: Clock
   /** The clock that decides when retention ends. */

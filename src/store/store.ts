@@ -31,7 +31,7 @@ import { Objects } from './objects/objects.ts'
 import { type EpochGuard, EpochTracker } from './reclaim/epoch-tracker.ts'
 import { NO_PEERS, type PeerProcesses, ReclamationBarrier } from './reclaim/reclamation-barrier.ts'
 import { ReclamationLock } from './reclaim/reclamation-lock.ts'
-import type { StoreContext } from './store-context.ts'
+import type { RecordSpace, StoreContext } from './store-context.ts'
 import { Completion } from './uploads/completion.ts'
 import { Uploads } from './uploads/uploads.ts'
 import { UsageCounters } from './usage/usage-counters.ts'
@@ -42,6 +42,7 @@ const LIFECYCLE_CHARACTERS_MAX = 4 * 2 ** 20
 interface StoreParts {
   readonly meta: Meta
   readonly blobs: Blobs
+  readonly recordSpace?: RecordSpace | undefined
   readonly keyring: Keyring
   readonly clock: Clock
   readonly random: Random
@@ -114,7 +115,7 @@ export class Store {
     return this.#namedKeys
   }
 
-  static open({ others = NO_PEERS, incarnation = 0, ...parts }: StoreParts): Store {
+  static open({ others = NO_PEERS, incarnation = 0, recordSpace, ...parts }: StoreParts): Store {
     const trackers = { readers: new EpochTracker(), drafts: new EpochTracker() }
     const reclamation = new ReclamationBarrier(trackers, others)
     const locks = {
@@ -140,6 +141,7 @@ export class Store {
     // Every field is present from the start: a copy for a request then has the same shape, which is cheap to make.
     return new Store({
       ...parts,
+      recordSpace,
       meta,
       ...trackers,
       readerGuard: trackers.readers,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Disk } from '../../src/lib/disk.ts'
+import { type Disk, realDisk } from '../../src/lib/disk.ts'
 import { Compactor } from '../../src/maintenance/compact.ts'
 import { fsck } from '../../src/maintenance/fsck.ts'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
@@ -10,6 +10,7 @@ import { recordsOf } from '../../src/maintenance/records.ts'
 import { Scrubber } from '../../src/maintenance/scrub.ts'
 import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { blobFormat } from '../../src/model/content.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   assertWhole,
@@ -25,6 +26,7 @@ import {
   put,
   remove,
   settle,
+  withFolder,
 } from './fixture.ts'
 
 async function begin(store: Store): Promise<{ bucket: string; key: string; uploadId: string }> {
@@ -150,6 +152,26 @@ test('a full disk refuses writes that add records and accepts deletes', async ()
   await settle(store)
   await assertWhole(store)
   assert.equal((await fsck(store.context)).blobs, 0)
+})
+
+test('a full disk of the data folder refuses writes also with blobs elsewhere, and accepts deletes', async () => {
+  await withFolder(async outer => {
+    const [folder, blobsPlace] = [join(outer, 'data'), join(outer, 'blobs')]
+    let left = 2 ** 30
+    const free = async (path: string): Promise<number> => (path.startsWith(folder) ? left : 2 ** 40)
+    const open = () => openFolder({ folder, blobsPlace, durability: 'os', disk: { ...realDisk, free } })
+    const before = await open()
+    await makeBucket(before.store, 'bucket')
+    await put(before.store, 'bucket', 'key', payload(70_000))
+    await before.close()
+    left = 1000
+    const { store, close } = await open()
+    for (const body of ['short', payload(70_000)]) {
+      assert.equal(await faultOf(put(store, 'bucket', 'other', body)), 'InsufficientStorage')
+    }
+    await remove(store, 'bucket', 'key')
+    await close()
+  })
 })
 
 test('P31: refused deletes do not use up the reserved space on a full disk', async () => {

@@ -157,12 +157,13 @@ export async function ingest(context: StoreContext, body: Body, options: IngestO
 }
 
 /**
- * Records share a disk with blobs. A full disk rejects writes that add data while there is still room for those that
- * free it: deleting, reclaiming, changing in place.
+ * A full disk, that of the blobs or that of the records, rejects writes that add data while there is still room for
+ * those that free it: deleting, reclaiming, changing in place.
  */
 export async function reserveRecordSpace(context: StoreContext, size = 0): Promise<void> {
   try {
     await context.blobs.ensureSpace(RECORD_BYTES + size)
+    await context.recordSpace?.ensureSpace(RECORD_BYTES + size)
   } catch (error) {
     throw error instanceof DiskFull ? new Fault('InsufficientStorage') : error
   }
@@ -206,6 +207,8 @@ async function blobDraft(
   first: readonly Buffer[],
   contentKey: Buffer | undefined,
 ): Promise<Draft> {
+  // The engine of the blobs asks for its own space as the bytes arrive.
+  await context.recordSpace?.ensureSpace(RECORD_BYTES)
   const id = context.ids.next()
   const pin = context.drafts.enter()
   try {
