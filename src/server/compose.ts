@@ -276,7 +276,7 @@ export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
       () => presence.end(),
       async () => {
         const fenced = options.member === undefined ? meta : await fencedWorker(meta, options.member, writer)
-        const store = await openFolderStore(options, fenced, writer)
+        const store = await openFolderStore({ ...options, isWorker: true }, fenced, writer)
         const reloadFindings = (): Promise<void> => loadFindings(store, copy)
         await reloadFindings()
         const closing = (): Promise<void> => closeStore(store, close, presence)
@@ -306,11 +306,11 @@ async function closeOnError<T>(close: () => Promise<void>, use: () => Promise<T>
 }
 
 function openFolderStore(
-  options: FolderOptions & { readonly incarnation: number },
+  options: FolderOptions & Pick<StoreOptions, 'isWorker'> & { readonly incarnation: number },
   meta: Meta,
   writer?: Buffer,
 ): Promise<Store> {
-  const { folder, durability = 'fsync', disk = realDisk, others, incarnation, cluster } = options
+  const { folder, durability = 'fsync', disk = realDisk, others, incarnation, cluster, isWorker } = options
   const { clock = systemClock, random = systemRandom } = options
   const blobsPlace = blobsPlaceOf(options)
   const { blobsFrom } = options
@@ -318,7 +318,7 @@ function openFolderStore(
   const shared = { disk, folder, blobsPlace, blobsFrom, durability, strictKeys, clock, random, others, cluster }
   const hasOwnDisk = options.metaUrl === undefined && options.blobsPlace !== undefined
   const recordSpace = hasOwnDisk ? new Space(disk, folder, RESERVE_BYTES) : undefined
-  return openStore({ meta, ...shared, writer, incarnation, recordSpace })
+  return openStore({ meta, ...shared, writer, incarnation, recordSpace, isWorker })
 }
 
 async function closeStore(
@@ -374,6 +374,8 @@ interface StoreOptions {
   readonly recordSpace?: Space | undefined
   /** The name of this process; generated when absent. */
   readonly writer?: Buffer | undefined
+  /** Its owner has checked the engine of the blobs. */
+  readonly isWorker?: boolean | undefined
   /** The store's incarnation. */
   readonly incarnation?: number | undefined
   readonly cluster?: ClusterSettings | undefined
@@ -388,8 +390,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     disk,
     writer: ids.writer,
     durability: options.durability,
-    // Workers join an owner that has checked the engine.
-    ...(options.writer === undefined ? { storeId: keyring.id } : {}),
+    ...(options.isWorker === true ? {} : { storeId: keyring.id }),
     ...(folder === '/' ? { reserveBytes: 0 } : {}),
   })
   return Store.open({ meta, blobs, recordSpace, keyring, clock, random, ids, others, incarnation })
