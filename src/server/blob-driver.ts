@@ -4,6 +4,7 @@
  */
 import type { Blobs } from '../blobs/blobs.ts'
 import { type BlobsOptions, openBlobs, RESERVE_BYTES } from '../blobs/file-blobs.ts'
+import { claimFolder } from '../blobs/folder-claim.ts'
 import { MovingBlobs } from '../blobs/moving-blobs.ts'
 import { parseRadosAddress } from '../blobs/rados/address.ts'
 import { parseS3Place } from '../blobs/s3/place.ts'
@@ -90,7 +91,11 @@ export async function openBlobsAt(
   options: DriverOptions & Partial<Pick<BlobsOptions, 'disk'>>,
 ): Promise<Blobs> {
   const { disk = realDisk, ...given } = options
-  if (!isBlobsAddress(place)) return openBlobs({ ...given, disk, folder: place })
+  if (!isBlobsAddress(place)) {
+    const { storeId, ...folder } = given
+    if (storeId !== undefined) await claimFolder(disk, place, storeId)
+    return openBlobs({ ...folder, disk, folder: place })
+  }
   checkBlobsPlace(place)
   const { driver, address } = driverOf(place)
   return driver.open(address, given)
