@@ -9,7 +9,7 @@ import { MovingBlobs } from '../blobs/moving-blobs.ts'
 import { parseRadosAddress } from '../blobs/rados/address.ts'
 import { parseS3Place } from '../blobs/s3/place.ts'
 import type { S3BlobsOptions } from '../blobs/s3/s3-blobs.ts'
-import { realDisk } from '../lib/disk.ts'
+import { type Disk, realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { systemRandom } from '../lib/random.ts'
 import { BadConfig } from './bad-config.ts'
@@ -117,9 +117,9 @@ export async function openMovingBlobs(
   }
 }
 
-/** True when the engine at an address has no blobs, named or not. */
-export async function hasNoBlobs(address: string): Promise<boolean> {
-  const blobs = await openBlobsAt(address, { writer: systemRandom.bytes(WRITER_BYTES) })
+/** True when the folder or engine has no blobs, named or not. */
+export async function hasNoBlobs(place: string, disk: Disk = realDisk): Promise<boolean> {
+  const blobs = await openBlobsAt(place, { writer: systemRandom.bytes(WRITER_BYTES), disk })
   try {
     if ((await blobs.volumes()).length > 0) return false
     for await (const _ of blobs.solos()) return false

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openFolder } from '../../src/server/compose.ts'
 import { BELOW_BUCKET, withStoreBelow } from '../blobs/s3-fixture.ts'
-import { withFolder } from '../store/fixture.ts'
+import { makeBucket, payload, put, withFolder } from '../store/fixture.ts'
 import { serverUrl, withDatabase } from './server.ts'
 
 const skip = serverUrl === undefined && 'needs test/postgres/run.sh'
@@ -25,4 +25,18 @@ test('a server on a database is refused the blobs of another store', { skip }, (
       })
     }),
   ),
+)
+
+test('an empty database is refused the blobs of a folder whose metadata were not moved', { skip }, () =>
+  withFolder(async folder => {
+    const before = await openFolder({ folder })
+    await makeBucket(before.store, 'bucket')
+    await put(before.store, 'bucket', 'key', payload(70_000))
+    await before.close()
+    await withDatabase('claim_new', async metaUrl => {
+      const start = async (): Promise<void> => (await openFolder({ folder, metaUrl })).close()
+      await assert.rejects(start(), /has blobs, but these metadata are empty/)
+    })
+    await (await openFolder({ folder })).close()
+  }),
 )

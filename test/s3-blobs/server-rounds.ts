@@ -114,7 +114,7 @@ function serveRound(other: OtherStore): void {
         ['serve', '--data', join(folder, 'stranger'), '--blobs', place, '--listen', '127.0.0.1:0', '--console', 'off'],
         { env: ENV },
       )
-      assert.match(refused.errors, /holds the blobs of another store/)
+      assert.match(refused.errors, /has blobs, but these metadata are empty/)
     }))
 }
 

@@ -1,10 +1,11 @@
 /** A store must never take the blobs of another one for bytes without a name. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openFolder } from '../../src/server/compose.ts'
-import { withFolder } from './fixture.ts'
+import { bytesOf, makeBucket, payload, put, withFolder } from './fixture.ts'
 
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -20,4 +21,33 @@ test('a folder of blobs belongs to one store, also before it has any', () =>
     await assert.rejects(start('two'), /blobs holds the blobs of another store \(file store-[0-9a-f]{32}\)/)
     await start('one')
     assert.equal(filesIn(blobsPlace).length, 1)
+  }))
+
+test('a store is not begun where there are blobs', () =>
+  withFolder(async folder => {
+    const open = () => openFolder({ folder, durability: 'os' })
+    const blobs = join(folder, 'blobs')
+    for (const bytes of [70_000, 3_000_000]) {
+      const parts = await open()
+      await makeBucket(parts.store, 'bucket')
+      await put(parts.store, 'bucket', 'key', payload(bytes))
+      await parts.close()
+      const before = filesIn(blobs)
+      for (const name of ['meta', 'meta-copy']) await rm(join(folder, name), { recursive: true })
+      await assert.rejects(open(), /blobs has blobs, but these metadata are empty/)
+      assert.deepEqual(filesIn(blobs), before)
+      await rm(blobs, { recursive: true })
+    }
+  }))
+
+test('a store whose blobs are elsewhere opens again', () =>
+  withFolder(async outer => {
+    const open = () => openFolder({ folder: join(outer, 'data'), blobsPlace: join(outer, 'blobs'), durability: 'os' })
+    const first = await open()
+    await makeBucket(first.store, 'bucket')
+    await put(first.store, 'bucket', 'key', payload(70_000))
+    await first.close()
+    const { store, close } = await open()
+    assert((await bytesOf(store, { bucket: 'bucket', key: 'key' })).equals(payload(70_000)))
+    await close()
   }))
