@@ -7,10 +7,13 @@ import type { Disk } from '../lib/disk.ts'
 
 const MARKER = /^store-[0-9a-f]+$/
 
+/** The name of the marker file of a store. */
+export const markerOf = (storeId: Buffer): string => `store-${storeId.toString('hex')}`
+
 /** Throws if the folder belongs to another store. Of two that claim it at the same time, at most one succeeds. */
 export async function claimFolder(disk: Disk, folder: string, storeId: Buffer): Promise<void> {
   await disk.makeFolder(folder)
-  const own = `store-${storeId.toString('hex')}`
+  const own = markerOf(storeId)
   const path = join(folder, own)
   const other = async (): Promise<string | undefined> =>
     (await disk.list(folder)).find(name => MARKER.test(name) && name !== own)

@@ -35,7 +35,7 @@ import { assertComplete } from './database-claim.ts'
 import { type DatabaseMember, joinDatabase, type MemberEvents } from './database-member.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { assertNotMoved, assertWhole } from './folder-markers.ts'
-import { assertNoForeignBlobs } from './foreign-blobs.ts'
+import { assertBlobsAreThere, assertNoForeignBlobs } from './foreign-blobs.ts'
 import { openKeyring } from './open-keyring.ts'
 import { reconsiderVolumes } from './reconsider-volumes.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
@@ -387,6 +387,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { meta, disk, folder, clock, random, others, incarnation, recordSpace } = options
   if (options.isWorker !== true) await assertNoForeignBlobs(options)
   const keyring = await openKeyring(options)
+  if (options.isWorker !== true) await assertBlobsAreThere(options, keyring.id)
   const ids = new Ids(random, options.writer)
   const blobs = await openMovingBlobs(options.blobsPlace, options.blobsFrom, {
     disk,

@@ -1,7 +1,7 @@
 /** A store must never take the blobs of another one for bytes without a name. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openFolder } from '../../src/server/compose.ts'
@@ -40,14 +40,25 @@ test('a store is not begun where there are blobs', () =>
     }
   }))
 
-test('a store whose blobs are elsewhere opens again', () =>
+test('a store does not start on an empty folder where the disk of its blobs is not mounted', () =>
   withFolder(async outer => {
-    const open = () => openFolder({ folder: join(outer, 'data'), blobsPlace: join(outer, 'blobs'), durability: 'os' })
+    const [folder, blobsPlace, unmounted] = ['data', 'blobs', 'unmounted'].map(name => join(outer, name))
+    const open = () => openFolder({ folder: folder!, blobsPlace: blobsPlace!, durability: 'os' })
     const first = await open()
     await makeBucket(first.store, 'bucket')
-    await put(first.store, 'bucket', 'key', payload(70_000))
     await first.close()
+    const second = await open()
+    await put(second.store, 'bucket', 'key', payload(70_000))
+    await second.close()
+    await rename(blobsPlace!, unmounted!)
+    await mkdir(blobsPlace!)
+    await assert.rejects(open(), /has none of the blobs that these metadata name/)
+    await rm(blobsPlace!, { recursive: true })
+    await rename(unmounted!, blobsPlace!)
     const { store, close } = await open()
     assert((await bytesOf(store, { bucket: 'bucket', key: 'key' })).equals(payload(70_000)))
     await close()
+    // Lost blobs are damage, which a server reports.
+    for (const name of ['volumes', 'solo']) await rm(join(blobsPlace!, name), { recursive: true })
+    await (await open()).close()
   }))
