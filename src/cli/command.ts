@@ -37,6 +37,8 @@ export interface Invocation {
   readonly env: NodeJS.ProcessEnv
   /** The text of a file; `-` is standard input. */
   read(path: string): Promise<string>
+  /** The lines of a file, which may be too large to be read as a whole, or of standard input for `-`. */
+  lines(path: string): AsyncIterable<string>
   /** The admin API of a running server, or of the store in the data folder; closed when the command ends. */
   admin(): Promise<Admin>
   /** Writes to standard output at once, for long output. */

@@ -2,8 +2,9 @@
  * Runs one command. Exit codes: 0 for success; 1 when the command failed or found a problem; 2 for a usage error. An
  * error is one line on standard error.
  */
-import { readFileSync } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
+import { StringDecoder } from 'node:string_decoder'
 import { CommandLineError, HelpRequested } from '../lib/command-line.ts'
 import { Fault } from '../model/faults.ts'
 import { BadConfig, variable } from '../server/config.ts'
@@ -63,6 +64,24 @@ class Running implements Invocation {
     } catch (error) {
       throw new CommandFailed(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
     }
+  }
+
+  /** Only line feeds end a line; `readline` also splits at characters that JSON does not escape. */
+  async *lines(path: string): AsyncGenerator<string> {
+    const source = path === '-' ? this.#streams.stdin : createReadStream(path)
+    const decoder = new StringDecoder('utf8')
+    let rest = ''
+    try {
+      for await (const chunk of source) {
+        const lines = (rest + decoder.write(chunk)).split('\n')
+        rest = lines.pop()!
+        yield* lines
+      }
+    } catch (error) {
+      throw new CommandFailed(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    }
+    rest += decoder.end()
+    if (rest !== '') yield rest
   }
 
   admin(): Promise<Admin> {

@@ -122,13 +122,15 @@ export class LedgerCheck {
     this.#expected = expected
   }
 
-  take(line: string): void {
-    if (this.#problem !== undefined) return
+  /** False from the first problem on. */
+  take(line: string): boolean {
+    if (this.#problem !== undefined) return false
     this.#lines++
     const isEntry = this.#name !== undefined && line.startsWith('{"sequence"')
     const place = { line: this.#lines, ...(isEntry ? { sequence: this.#entries + 1 } : {}) }
     const reason = this.#checkLine(line)
     if (reason !== undefined) this.#problem = { ...place, reason }
+    return reason === undefined
   }
 
   end(): LedgerVerdict {

@@ -51,9 +51,11 @@ const exporting = onServer({
   },
 })
 
-async function linesOf(call: Invocation, path: string): Promise<string[]> {
-  const text = await call.read(path)
-  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
+/** Checks an export line by line up to the first problem: ledgers grow for years, and may not fit in memory. */
+async function checked(call: Invocation, path: string, expected: LedgerExpectation = {}): Promise<LedgerVerdict> {
+  const check = new LedgerCheck(expected)
+  for await (const line of call.lines(path)) if (!check.take(line)) break
+  return check.end()
 }
 
 /**
@@ -63,18 +65,14 @@ async function linesOf(call: Invocation, path: string): Promise<string[]> {
 async function earlierOf(call: Invocation): Promise<LedgerExpectation> {
   const path = call.flag('since')
   if (path === undefined) return {}
-  const check = new LedgerCheck()
-  for (const line of await linesOf(call, path)) check.take(line)
-  const { problem, entries, last, publicKey } = check.end()
+  const { problem, entries, last, publicKey } = await checked(call, path)
   if (problem !== undefined) throw new CommandFailed(`${path}, line ${problem.line}: ${problem.reason}`)
   return { publicKey: publicKey!, earlier: { entries, last: last! } }
 }
 
 async function checkFile(call: Invocation, path: string): Promise<LedgerVerdict> {
   const [publicKey, earlier] = [call.flag('public-key'), await earlierOf(call)]
-  const check = new LedgerCheck({ ...earlier, ...(publicKey === undefined ? {} : { publicKey }) })
-  for (const line of await linesOf(call, path)) check.take(line)
-  return check.end()
+  return checked(call, path, { ...earlier, ...(publicKey === undefined ? {} : { publicKey }) })
 }
 
 async function checkBucket(call: Invocation, bucket: string): Promise<LedgerVerdict> {
