@@ -227,6 +227,8 @@ export class Ledger {
       if (texts.length === 0) return
       for (const text of texts) yield entryLine(text)
       read += texts.length
+      // Yields to requests between pages: an engine in memory answers without a turn of the event loop.
+      await this.#context.clock.sleep(0)
     }
   }
 
