@@ -80,6 +80,9 @@ function isInOrder({ start, end }: KeyRange, before: Buffer | undefined, key: Bu
   return end === undefined || key.compare(end) < 0
 }
 
+/** An engine in this process answers at once: without a turn a scan of a large store would hold up all requests. */
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
 /**
  * All records of one kind. Damaged ones are skipped and passed to `onDamage`; the scrubber reports them in any case.
  */
@@ -94,6 +97,7 @@ export async function* recordsOf(
     yield* page.entries
     if (page.damaged !== undefined) onDamage(page.damaged)
     start = page.next
+    if (start !== undefined) await turn()
   }
 }
 

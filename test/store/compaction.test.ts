@@ -9,6 +9,8 @@ import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { recordsOf } from '../../src/maintenance/records.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
+import { transact } from '../../src/store/commit/transaction.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   ANY_DEAD,
@@ -345,4 +347,27 @@ test('an unreadable sector keeps its volume and delays no other', async () => {
   assert.equal(await compact(store, compactor), 'idle')
   await assert.rejects(bytesOf(store, { bucket: 'bucket', key: 'v0-3' }), { code: 'EIO' })
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'v2-3' })).equals(payload(BYTES, 3)))
+})
+
+test('requests are served while compaction surveys many blobs', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'key', payload(50_000))
+  await store.context.blobs.closeVolume()
+  const blob = { volume: 'aabbccddeeff-1', offset: 4096, storedLength: 1, frameBytes: 1, length: 1, referenceCount: 1 }
+  const value = blobFormat.encode({ ...blob, storageKey: undefined })
+  for (let commit = 0; commit < 20; commit++) {
+    await transact(store.context, async tx => {
+      for (let i = 0; i < 100; i++) tx.put(recordKey.blob(store.context.ids.next()), value)
+    })
+  }
+  let [turns, isOver] = [0, false]
+  const watch = (): void => {
+    turns++
+    if (!isOver) setImmediate(watch)
+  }
+  setImmediate(watch)
+  await new Compactor(store.context).removeDead()
+  isOver = true
+  assert(turns >= 5, `${turns} turns of the event loop`)
 })
