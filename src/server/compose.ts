@@ -313,8 +313,7 @@ function openFolderStore(
 ): Promise<Store> {
   const { folder, durability = 'fsync', disk = realDisk, others, incarnation, cluster, isWorker } = options
   const { clock = systemClock, random = systemRandom } = options
-  const blobsPlace = blobsPlaceOf(options)
-  const { blobsFrom } = options
+  const [blobsPlace, blobsFrom] = [blobsPlaceOf(options), options.blobsFrom]
   const strictKeys = options.strictKeys === true
   const shared = { disk, folder, blobsPlace, blobsFrom, durability, strictKeys, clock, random, others, cluster }
   const hasOwnDisk = options.metaUrl === undefined && options.blobsPlace !== undefined
