@@ -22,7 +22,7 @@ const version: ShownVersion = {
 
 const named = (displayName: string | undefined): OperationContext => {
   const accounts = { byCanonicalId: () => (displayName === undefined ? undefined : { displayName }) }
-  return { accounts } as unknown as OperationContext
+  return { accounts, bucket: { owner: 'owner', ownership: undefined } } as unknown as OperationContext
 }
 
 const OBJECT =

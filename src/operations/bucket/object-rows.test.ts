@@ -11,7 +11,7 @@ import { speller } from './listings.ts'
 import { type ObjectRow, ObjectRows } from './object-rows.ts'
 
 const accounts = { byCanonicalId: (id: string) => ({ displayName: `name of ${id} <&>` }) }
-const context = { accounts } as unknown as OperationContext
+const context = { accounts, bucket: { owner: 'owner', ownership: undefined } } as unknown as OperationContext
 
 /** Mostly plain text, mixed with markup, control characters and characters that URLs encode. */
 const anyText = fc.string({
