@@ -9,12 +9,13 @@ import type { ObjectFacts } from '../rules/access/evaluate.ts'
 import { isBucketName } from '../rules/naming.ts'
 import {
   AuthorizedView,
+  factsOf,
   REMOTE_LIMITS,
   type ReadAhead,
   RecordCache,
   RepeatableReads,
 } from './commit/authorized-view.ts'
-import { findBucket, type StoredVersion, type TransactionContext } from './commit/transaction.ts'
+import { findBucket, type TransactionContext } from './commit/transaction.ts'
 import { TransactionDeadline } from './commit/transaction-deadline.ts'
 import type { IdentityCache, IdentitySnapshot } from './identity/identity-cache.ts'
 import { findVersion, type VersionSelector } from './objects/versions.ts'
@@ -26,17 +27,13 @@ import type { Store } from './store.ts'
 function objectFacts(context: TransactionContext, which: VersionSelector): MaybePromise<ObjectFacts | undefined> {
   try {
     const found = findVersion(context, which)
-    return found instanceof Promise ? found.then(factsOf, undefinedIfMissing) : factsOf(found)
+    return found instanceof Promise
+      ? found.then(({ version }) => factsOf(version), undefinedIfMissing)
+      : factsOf(found.version)
   } catch (error) {
     return undefinedIfMissing(error)
   }
 }
-
-const factsOf = ({ version: { owner, attributes } }: StoredVersion): ObjectFacts => ({
-  ownerCanonicalId: owner,
-  grants: attributes.grants,
-  tags: attributes.tags,
-})
 
 function undefinedIfMissing(error: unknown): undefined {
   if (!(error instanceof Fault)) throw error
@@ -128,10 +125,18 @@ class SessionFacts {
   object(which: VersionSelector): MaybePromise<ObjectFacts | undefined> {
     const { clock, random } = this.#store.context
     const context = { meta: this.#reads, clock, random }
-    // A version named by its id never changes; the current one may be replaced at any time.
-    if (which.versionId === undefined) this.#view.expectObject(which.bucket, which.key)
+    const id = which.versionId
+    if (id === undefined) this.#view.expectObject(which.bucket, which.key)
     const found = objectFacts(context, which)
-    return found === undefined || found instanceof Promise ? this.#objectOrAgain(context, which, found) : found
+    const facts = found === undefined || found instanceof Promise ? this.#objectOrAgain(context, which, found) : found
+    if (id === undefined) return facts
+    if (facts instanceof Promise) return facts.then(later => this.#expectVersion(which, id, later))
+    return this.#expectVersion(which, id, facts)
+  }
+
+  #expectVersion(which: VersionSelector, id: string, facts: ObjectFacts | undefined): ObjectFacts | undefined {
+    this.#view.expectVersion(which, id, facts)
+    return facts
   }
 
   async #objectOrAgain(

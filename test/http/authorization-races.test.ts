@@ -6,9 +6,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import type { KeyRange, Meta } from '../../src/meta/meta.ts'
+import type { ServerParts } from '../../src/server/compose.ts'
 import { keyRanges, recordKey } from '../../src/store/commit/record-keys.ts'
 import { localOnly } from '../engines.ts'
-import { md5Header } from './actions.ts'
+import { md5Header, put } from './actions.ts'
+import { beginning, textAt } from './parts.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Received, withServer } from './server.ts'
 
 const POLICY = (bucket: string): string =>
@@ -72,6 +74,53 @@ inBoth('R115: a hold is kept when its object changes owner while the body arrive
   const state = await client.send({ method: 'GET', bucket, path: '/h?legal-hold', as: MAIN })
   assert.match(state.body.toString(), /<Status>ON<\/Status>/)
 })
+
+/** A body without bytes, whose end the client can hold back. */
+const EMPTY_BODY = { hash: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER', body: '0\r\n\r\n' }
+const PUBLIC = [[':acl', 'public-read']] as const
+
+/** How a public version of MAIN's, named by its id, becomes private. */
+const PRIVATE_MEANWHILE = {
+  'the only version is replaced': async (client: Client, bucket: string) => {
+    await put(client, bucket, '/k', 'public', PUBLIC)
+    return { id: 'null', hide: () => put(client, bucket, '/k', 'SECRET') }
+  },
+  'an older null version is replaced': async (client: Client, bucket: string, { store }: ServerParts) => {
+    await put(client, bucket, '/k', 'public', PUBLIC)
+    await store.buckets.setVersioning(bucket, 'on')
+    await put(client, bucket, '/k', 'newer')
+    await store.buckets.setVersioning(bucket, 'suspended')
+    return { id: 'null', hide: () => put(client, bucket, '/k', 'SECRET') }
+  },
+  'its ACL is changed': async (client: Client, bucket: string, { store }: ServerParts) => {
+    await store.buckets.setVersioning(bucket, 'on')
+    const id = await put(client, bucket, '/k', 'SECRET', PUBLIC)
+    const headers = [[':acl', 'private']] as const
+    const hide = () => client.send({ method: 'PUT', bucket, path: `/k?acl&versionId=${id}`, headers })
+    return { id, hide }
+  },
+}
+
+for (const [how, prepare] of Object.entries(PRIVATE_MEANWHILE)) {
+  inBoth(`A28 CopyObject UploadPartCopy: a source named by its id, and ${how}`, async (client, { parts }) => {
+    const made = await client.send({ method: 'PUT', bucket: 'mine', path: '/', as: OTHER })
+    assert.equal(made.status, 200)
+    const upload = await beginning(client, 'mine', '/parts', [], OTHER)
+    const part = `/parts?partNumber=1&uploadId=${textAt(upload.xml(), 'UploadId')}`
+    for (const [bucket, path] of Object.entries({ one: '/copy', two: part })) {
+      await makeBucket(client, bucket)
+      const { id, hide } = await prepare(client, bucket, parts)
+      const headers = [
+        [':copy-source', `${bucket}/k?versionId=${id}`],
+        [':decoded-content-length', '0'],
+      ] as const
+      const what = { method: 'PUT', bucket: 'mine', path, headers, as: OTHER, ...EMPTY_BODY }
+      assert.equal((await client.send(what)).status, 200)
+      const answer = await slowly(client, what, async () => void (await hide()))
+      assert.equal(answer.code(), 'OperationAborted', `${path}: ${answer.status} ${answer.body}`)
+    }
+  })
+}
 
 test('what is shown is what was judged, also when a private object takes its place meanwhile', localOnly, () =>
   withServer(async ({ s3, parts }) => {

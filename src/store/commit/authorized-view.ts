@@ -18,8 +18,15 @@ import {
   scanMapHeads,
   type Verification,
 } from '../../meta/meta.ts'
-import { isBucketScoped, isDocument, recordKey } from './record-keys.ts'
+import type { Version } from '../../model/version.ts'
+import type { ObjectFacts } from '../../rules/access/evaluate.ts'
+import { isBucketScoped, isDocument, keyRanges, recordKey } from './record-keys.ts'
 import { decodeBucket, decodeVersion } from './transaction.ts'
+
+interface ObjectKey {
+  readonly bucket: string
+  readonly key: string
+}
 
 /** The last converted key of each kind, indexed by the kind's byte. */
 const lastByKind: { readonly key: Buffer; readonly name: string }[] = Array.from({ length: 256 }, () => ({
@@ -162,11 +169,26 @@ function assertBucket(id: string, entry: Entry | undefined): void {
   if (entry === undefined || decodeBucket(entry).id !== id) throw new AuthorizationStale()
 }
 
-/** The parts of an object record that an access decision depends on. */
-const accessFacts = (entry: Entry | undefined): string => {
-  if (entry === undefined) return ''
-  const { owner, attributes } = decodeVersion(entry)
-  return JSON.stringify([owner, attributes.grants, attributes.tags])
+/** The parts of a version that an access decision depends on. */
+export const factsOf = ({ owner, attributes: { grants, tags } }: Version): ObjectFacts => ({
+  ownerCanonicalId: owner,
+  grants,
+  tags,
+})
+
+/** Empty where there is no object. */
+const factsText = (facts: ObjectFacts | undefined): string => (facts === undefined ? '' : JSON.stringify(facts))
+
+const factsIn = (entry: Entry | undefined): string =>
+  factsText(entry === undefined ? undefined : factsOf(decodeVersion(entry)))
+
+/** A version named by its id. It moves between the records of its key, and another one may take its place as `null`. */
+interface NamedVersion {
+  readonly id: string
+  readonly current: string
+  /** The beginning of the names of older versions' records. */
+  readonly older: string
+  readonly facts: string
 }
 
 export class AuthorizedView implements Meta {
@@ -178,6 +200,7 @@ export class AuthorizedView implements Meta {
   /** Bucket ids the request was authorized on; undefined where no bucket existed. */
   readonly #buckets = new Map<string, string | undefined>()
   readonly #objects = new Set<string>()
+  readonly #versions: NamedVersion[] = []
 
   /**
    * A read-only request whose bytes cannot be freed meanwhile is served the records it was authorized on. It has no
@@ -199,6 +222,14 @@ export class AuthorizedView implements Meta {
   /** Pins the current version of this key, or its absence, to the state the request was authorized on. */
   expectObject(bucket: string, key: string): void {
     this.#objects.add(mapKeyOf(recordKey.current(bucket, key)))
+  }
+
+  /** Pins the version with this id, or its absence, to the state the request was authorized on. */
+  expectVersion({ bucket, key }: ObjectKey, id: string, facts: ObjectFacts | undefined): void {
+    const current = mapKeyOf(recordKey.current(bucket, key))
+    if (this.#versions.some(known => known.id === id && known.current === current)) return
+    const older = keyRanges.olderOf(bucket, key).start.toString('latin1')
+    this.#versions.push({ id, current, older, facts: factsText(facts) })
   }
 
   /** Absent where the engine has none. */
@@ -287,9 +318,18 @@ export class AuthorizedView implements Meta {
     if (this.#buckets.has(name)) {
       return found !== undefined && decodeBucket(found).id === this.#buckets.get(name) ? found : undefined
     }
-    if (!isSame && this.#objects.has(name) && accessFacts(entry) !== accessFacts(authorized))
-      throw new AuthorizationStale()
+    if (!isSame && this.#objects.has(name) && factsIn(entry) !== factsIn(authorized)) throw new AuthorizationStale()
+    if (!isSame && entry !== undefined && this.#versions.length > 0) this.#assertVersion(name, entry)
     return found
+  }
+
+  #assertVersion(name: string, entry: Entry): void {
+    for (const { id, current, older, facts } of this.#versions) {
+      if (name !== current && !name.startsWith(older)) continue
+      const version = decodeVersion(entry)
+      const found = version.marker ? undefined : factsOf(version)
+      if (version.id === id && factsText(found) !== facts) throw new AuthorizationStale()
+    }
   }
 
   async scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
