@@ -326,3 +326,14 @@ inBoth('R104 PutObject: a wrong Content-MD5 is reported in hex, the computed one
   assert.equal(detail(refused, 'ExpectedDigest'), 'd41d8cd98f00b204e9800998ecf8427e')
   assert.equal(detail(refused, 'CalculatedDigest'), 'XrY7u+Ae7tCTyyK7j1rNww==')
 })
+
+inBoth('R72 PutObject: the rest of an upload does not replace the object', async client => {
+  const bucket = await makeBucket(client)
+  const send = (body: string, range: string) =>
+    client.send({ method: 'PUT', bucket, path: '/k', body, headers: [['Content-Range', range]] })
+  assert.equal((await send('0123456789', 'bytes 0-9/10')).status, 200)
+  for (const range of ['bytes 4-9/10', 'bytes 0-5/10', 'bytes 0-5/*', 'bytes */6', '4-9/10']) {
+    expectFault(await send('456789', range), 501, 'NotImplemented')
+  }
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), '0123456789')
+})

@@ -1,8 +1,9 @@
-import { Fault } from '../../model/faults.ts'
+import { Fault, notImplemented } from '../../model/faults.ts'
 import type { Version } from '../../model/version.ts'
 import { headerName } from '../../rules/access/names.ts'
 import { checksumAlgorithm } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
+import { contentRange } from '../../rules/range.ts'
 import type { OperationContext, RequestView } from '../context.ts'
 import { checkIntegrityHeaders, integrityChecks } from '../integrity.ts'
 import { operation, writePrecondition } from '../operation.ts'
@@ -31,6 +32,13 @@ export function refuseMissingSource(request: RequestView): void {
   if (orphan === undefined) return
   const [sent, missing] = [headerName(`copy-source-${orphan[0]}`), headerName('copy-source')]
   throw new Fault('InvalidRequest', { reason: `${sent} requires ${missing}.` })
+}
+
+/** RFC 9110, 14.5. The rest of an upload that a client resumes must not take the place of the whole object. */
+function refuseRest({ request }: OperationContext, length: number): void {
+  const sent = request.header('content-range')
+  if (sent === undefined || sent === contentRange({ start: 0, end: length }, length)) return
+  throw notImplemented('header', 'content-range')
 }
 
 const inputs = { ...newObjectInputs, tags: tagSet, precondition: writePrecondition }
@@ -84,7 +92,9 @@ export const PutObject = operation({
   input: inputs,
   async run(ctx, input) {
     refuseMissingSource(ctx.request)
-    const version = await putObject(ctx, input, bodyLength(ctx, LIMITS.objectPutBytesMax))
+    const length = bodyLength(ctx, LIMITS.objectPutBytesMax)
+    refuseRest(ctx, length)
+    const version = await putObject(ctx, input, length)
     return { headers: [...(await newVersionHeaders(ctx, version)), ...checksumHeaders(version)] }
   },
 })
