@@ -1,9 +1,13 @@
 /** R33–R37. An upload from creation to completion, with everything that may happen concurrently. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { fsck } from '../../src/maintenance/fsck.ts'
 import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import type { Meta } from '../../src/meta/meta.ts'
 import type { ServerParts } from '../../src/server/compose.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
+import { localOnly } from '../engines.ts'
 import { assertWhole, settle, turn } from '../store/fixture.ts'
 import { document, md5Header, outcome, put, versionedBucket } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'
@@ -19,7 +23,7 @@ import {
   putPart,
   textAt,
 } from './parts.ts'
-import { type Client, inBoth, makeBucket, type Sending } from './server.ts'
+import { type Client, inBoth, makeBucket, type Sending, withServer } from './server.ts'
 
 const abort = (client: Client, { bucket, path, id }: Place) =>
   client.send({ method: 'DELETE', bucket, path: `${path}?uploadId=${id}` })
@@ -272,3 +276,31 @@ inBoth('R35 R97 CompleteMultipartUpload: concurrent completions create one versi
   assert.equal(childrenAt((await get(client, bucket, '/?versions')).xml(), 'Version').length, 1)
   assert.equal((await stored(parts)).blobs, 2)
 })
+
+for (const dialect of ['svc', 's3'] as const) {
+  const title = 'R96 R97 CompleteMultipartUpload: the object of a concurrent completion does not fail If-None-Match'
+  test(`${dialect}: ${title}`, localOnly, () =>
+    withServer(async served => {
+      const { [dialect]: client, parts } = served
+      const bucket = await makeBucket(client)
+      const place = await begin(client, bucket)
+      const listed = await part(client, place, 1, 'bytes')
+      const { completion, context } = parts.store
+      const meta = context.meta as { get: Meta['get'] }
+      const look = meta.get.bind(meta)
+      let overtaken = false
+      // Runs between the read of the upload and the check of the precondition.
+      meta.get = async (key, known) => {
+        if (!overtaken && key.equals(recordKey.current(bucket, 'k'))) {
+          overtaken = true
+          const name = { bucket, key: 'k', uploadId: place.id }
+          await completion.complete({ ...name, parts: [{ number: 1, etag: listed.etag.slice(1, -1) }] })
+        }
+        return look(key, known)
+      }
+      const answer = await finish(client, place, [listed], [['If-None-Match', '*']])
+      assert.equal(overtaken, true)
+      assert.equal(outcome(answer), dialect === 'svc' ? '404 NoSuchUpload' : '200')
+    }),
+  )
+}

@@ -153,6 +153,16 @@ async function repeatedResponse(
   return completionResponse(ctx, version)
 }
 
+/** R97. An object that fails the precondition may be the upload's own, which another request completed meanwhile. */
+const endedMeanwhile = (ctx: OperationContext, name: UploadName): Promise<Fault | undefined> =>
+  ctx.store.uploads.find(name).then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof Fault) return error
+      throw error
+    },
+  )
+
 async function complete(
   ctx: OperationContext,
   name: UploadName,
@@ -202,7 +212,8 @@ export const CompleteMultipartUpload = operation({
       return await completionResponse(ctx, await complete(ctx, name, list, input))
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      if (error.code === 'NoSuchUpload') return repeatedResponse(ctx, name, list, error)
+      const gone = error.code === 'PreconditionFailed' ? await endedMeanwhile(ctx, name) : error
+      if (gone?.code === 'NoSuchUpload') return repeatedResponse(ctx, name, list, gone)
       const { Condition, ETag } = error.detail
       // R93, D1.
       if (error.code === 'PreconditionFailed' && Condition === 'If-None-Match' && ctx.behavior.completeNotModified) {
