@@ -1,5 +1,6 @@
 /** Copies between all kinds of encryption, over HTTP: headers, stored attributes and bytes. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { elements, text, texts } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'
 import { inEither } from './long.ts'
@@ -88,6 +89,34 @@ inEither('R53 R54 R55 D17 CopyObject: between every two kinds of encryption, acr
       assert.equal(got.headers.get('etag'), copied.headers.get('etag'), where)
     }
   }
+})
+
+inEither('R16 R53 CopyObject: an ETag of 32 digits is the MD5, also after a named key', async client => {
+  const bucket = await makeBucket(client)
+  const body = Buffer.from('hello')
+  const md5 = createHash('md5').update(body).digest('hex')
+  const named: Headers = [[':server-side-encryption', namedKeys(client)]]
+  const service: Headers = [[':server-side-encryption', 'AES256']]
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/named', body, headers: named })).status, 200)
+  const copy = async (from: string, path: string, headers: Headers) => {
+    const all = [[':copy-source', `${bucket}${from}`] as const, ...headers]
+    const copied = await client.send({ method: 'PUT', bucket, path, headers: all })
+    assert.equal(copied.status, 200, copied.body.toString())
+    return copied.headers.get('etag') ?? ''
+  }
+  const under = await copy('/named', '/service', service)
+  assert.match(under, /^"[0-9a-f]{32}-1"$/)
+  assert.equal(await copy('/service', '/again', service), under)
+  assert.equal(await copy('/service', '/plain', []), `"${md5}"`)
+  assert.match(await copy('/service', '/back', named), /^"[0-9a-f]{32}"$/)
+  const place = await begin(client, bucket, '/parts', service)
+  const path = `/parts?partNumber=1&uploadId=${place.id}`
+  const headers: Headers = [[':copy-source', `${bucket}/service`]]
+  const etag = textAt((await client.send({ method: 'PUT', bucket, path, headers })).xml(), 'ETag')
+  assert.match(etag, /^"[0-9a-f]{32}"$/)
+  assert.equal((await finish(client, place, [{ number: 1, etag }])).status, 200)
+  const first = await client.send({ method: 'GET', bucket, path: '/service?partNumber=1' })
+  assert.equal(first.body.toString(), 'hello')
 })
 
 inEither(

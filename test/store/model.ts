@@ -215,7 +215,10 @@ export class Model {
     const { seal } = to
     const same = source.seal?.by === seal?.by && source.seal?.name === seal?.name && seal?.by !== 'customer'
     const open = [source.seal, seal].every(one => one === undefined || one.by === 'service')
-    const etag = same || open ? source.etag : source.parts === 0 ? tagFrom(source, seal) : undefined
+    // A count without parts: keyed, and no digest of the bytes.
+    const counted = source.parts === 0 && source.etag?.includes('-') === true
+    const kept = same || (open && !counted)
+    const etag = kept ? source.etag : source.parts === 0 ? tagFrom(source, seal) : undefined
     const { bytes, tags, parts } = source
     return this.#stack(bucket, to.key, { bytes, seal, tags, lock, etag, parts, marker: false })
   }

@@ -13,7 +13,7 @@ import { ALWAYS, checkPrecondition } from '../../rules/conditional-requests.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import { copiedChecksum } from '../../rules/part-checksums.ts'
 import { bucketForWrite } from '../commit/transaction.ts'
-import { encryptionFor, etagOf, isContentEtag, type KeyChoice } from '../keys/content-keys.ts'
+import { encryptionFor, etagOf, hasContentEtag, isContentEtag, type KeyChoice } from '../keys/content-keys.ts'
 import type { CopyRequest, CopyResult } from '../objects/copy-request.ts'
 import { lockForNewVersion, NO_BYPASS, transactRecordingLock } from '../objects/lock-gate.ts'
 import type { ObjectHandle, Objects } from '../objects/objects.ts'
@@ -51,7 +51,7 @@ export async function rewriteContent(
 }
 
 const keepsTag = (source: Version, target: KeyChoice | undefined): boolean =>
-  isContentEtag(source.encryption?.by) && isContentEtag(target?.by)
+  hasContentEtag(source) && isContentEtag(target?.by)
 
 function rewriteWhole(objects: Objects, request: RewriteRequest, handle: ObjectHandle): Promise<Version> {
   const { version: source } = handle

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { KeyDisabled, KeyUnknown, type KeyUse, WrongKey } from '../../crypto/keyring.ts'
 import { Fault } from '../../model/faults.ts'
-import type { Encryption } from '../../model/version.ts'
+import type { Encryption, Version } from '../../model/version.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { StoreContext } from '../store-context.ts'
 
@@ -105,3 +105,7 @@ export function etagOf(context: StoreContext, md5: Buffer, choice: KeyChoice | u
 
 /** Tags of plain bytes and of bytes sealed by the service key are digests of the content alone, so copies keep them. */
 export const isContentEtag = (by: Encryption['by'] | undefined): boolean => by === undefined || by === 'service'
+
+/** False for a keyed tag that came under the service key by a copy: without parts, it still has their count. */
+export const hasContentEtag = ({ encryption, etag, parts }: Pick<Version, 'encryption' | 'etag' | 'parts'>): boolean =>
+  isContentEtag(encryption?.by) && (parts > 0 || !etag.includes('-'))

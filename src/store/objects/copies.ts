@@ -142,15 +142,19 @@ export class Copies {
     return { encryption, etag: this.#etagUnder(source, choice) }
   }
 
-  /** Tags under different keys must not be comparable; within one class the tag is kept. */
+  /**
+   * Tags under different keys must not be comparable; within one class the tag is kept. Clients take 32 digits of an
+   * object under the service's key for the MD5 of its bytes, which nobody reads here: the count says that they are not.
+   */
   #etagUnder(source: Version, choice: KeyChoice): string {
     const was = source.encryption?.by
     if (was === choice.by && (choice.by !== 'named' || choice.name === source.encryption?.keyName)) return source.etag
     const use = choice.by === 'named' ? { ...choice } : ({ by: 'service' } as const)
     const secret = this.#context.keyring.etagSecret(use)
-    const [tag, parts] = source.etag.split('-')
+    const [tag] = source.etag.split('-')
+    const count = choice.by === 'service' ? Math.max(1, source.parts) : source.parts
     const keyed = createHmac('sha256', secret).update(tag!, 'hex').digest('hex').slice(0, 32)
-    return parts === undefined ? keyed : `${keyed}-${parts}`
+    return count === 0 ? keyed : `${keyed}-${count}`
   }
 }
 

@@ -21,7 +21,14 @@ import { bodyChecksum } from '../content/body-checksum.ts'
 import { type BodyInspector, ingest, inspectBody, reserveRecordSpace, withDraft } from '../content/ingest.ts'
 import { readContent } from '../content/read-content.ts'
 import { addGarbage, isShareable, sliceRange } from '../content/reference-counts.ts'
-import { contentKeyOf, encryptionFor, etagOf, isContentEtag, type KeyChoice } from '../keys/content-keys.ts'
+import {
+  contentKeyOf,
+  encryptionFor,
+  etagOf,
+  hasContentEtag,
+  isContentEtag,
+  type KeyChoice,
+} from '../keys/content-keys.ts'
 import { checkNamedKey } from '../keys/named-keys.ts'
 import type { ObjectHandle, Objects } from '../objects/objects.ts'
 import type { VersionSelector } from '../objects/versions.ts'
@@ -164,7 +171,7 @@ export class Uploads {
       }
       if (size > LIMITS.partBytesMax) throw new Fault('EntityTooLarge', { ProposedSize: size })
       const isWhole = size === source.size && source.parts === 0
-      const keepsTag = isWhole && isContentEtag(source.encryption?.by) && isContentEtag(upload.encryption?.by)
+      const keepsTag = isWhole && hasContentEtag(source) && isContentEtag(upload.encryption?.by)
       const tag = keepsTag ? source.etag : sharedEtag(source.etag, range)
       // D30. The tag of a range is the same whether or not its bytes are read.
       const copyRequest = requested === undefined ? request : { ...request, etag: tag }
