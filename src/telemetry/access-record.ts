@@ -73,13 +73,10 @@ function requesterOf(caller: Caller | undefined): string {
   return caller.kind === 'user' ? userArn(accountId, caller.user.name) : canonicalId
 }
 
-function objectBytes(
-  { response }: RequestState,
-  { request, receivedBytes, status }: ExchangeRecord,
-  isObject: boolean,
-): string {
+function objectBytes({ response, body }: RequestState, { request, status }: ExchangeRecord, isObject: boolean): string {
   if (!isObject || status >= 300) return NONE
-  if (request.method === 'PUT') return String(receivedBytes)
+  // Without the frames of a body in chunks.
+  if (request.method === 'PUT') return String(body.length ?? NONE)
   const header = (name: string): string | undefined => response.headers.find(([sent]) => sent === name)?.[1]
   return header('content-range')?.split('/')[1] ?? header('content-length') ?? NONE
 }

@@ -7,7 +7,7 @@ import type { RequestState } from '../../src/edge/request-state.ts'
 import type { Bucket } from '../../src/model/bucket.ts'
 import { AccessLog } from '../../src/telemetry/access-log.ts'
 import type { Tracer } from '../../src/telemetry/tracer.ts'
-import { signedByQuery } from '../specimens/signing.ts'
+import { chunkFrames, signedByHeader, signedByQuery } from '../specimens/signing.ts'
 import { documentsOf, faultIs, md5, shown } from './bucket-documents.ts'
 import { BASE_HOST, type Client, inBoth, MAIN, makeBucket, OTHER, READER, type Served, withServer } from './server.ts'
 import { exchange, until } from './wire.ts'
@@ -263,6 +263,29 @@ test('access logs: one line per request in the S3 format, with credentials redac
     assert.match(linked[8]!, /Signature=REDACTED/)
     assert(!JSON.stringify(lines).includes(link.signature))
     assert.deepEqual(counts(), [8, 0])
+  }))
+
+test('access logs: the size of an object that was sent in chunks does not include their frames', () =>
+  withLog(async ({ s3, delivered, waiting }) => {
+    const bucket = await makeBucket(s3)
+    await wanting(s3)
+    await documentsOf(s3, bucket, 'logging').put(status('log-target'))
+    const { accessKey, secretKey } = MAIN
+    const signer = { scheme: SCHEMES.s3, accessKey, secretKey, region: 'us-east-1', now: s3.clock.now() }
+    const headers: [string, string][] = [
+      ['Host', `${bucket}.${BASE_HOST}`],
+      ['x-amz-decoded-content-length', '4'],
+    ]
+    const put = { method: 'PUT', target: '/k', headers }
+    const { request, signature } = signedByHeader(signer, put, { contentHash: SCHEMES.s3.signedChunks })
+    const chunks = { pieces: [Buffer.from('four')], seed: signature, trailers: undefined }
+    const body = Buffer.concat(chunkFrames(signer, chunks))
+    const lines = [...request.headers, ['Content-Length', body.length]].map(([name, value]) => `${name}: ${value}\r\n`)
+    const made = await exchange(s3.port, `PUT /k HTTP/1.1\r\n${lines.join('')}\r\n`, body)
+    assert.equal(made?.status, 200)
+    await waiting()
+    const [line] = (await delivered()).lines
+    assert.deepEqual([line?.[6], line?.[12]], ['REST.PUT.OBJECT', '4'])
   }))
 
 test('access logs: delivery stops when the target withdraws its grant, and is not logged itself', () =>
