@@ -13,7 +13,7 @@ import { runUntilIdle } from '../maintenance/maintenance-step.ts'
 import { Reclaimer } from '../maintenance/reclaim.ts'
 import { type DeclaredAccount, readAccountsFile } from '../rules/accounts-file.ts'
 import { checkBucketName } from '../rules/naming.ts'
-import { ensureAccounts } from '../server/accounts.ts'
+import { ensureAccounts, refuseRootKey } from '../server/accounts.ts'
 import type { ServerParts } from '../server/compose.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../server/embedded-store.ts'
 import { type Logger, ServerLog } from '../server/log.ts'
@@ -110,6 +110,7 @@ async function open(setting: Setting): Promise<Open> {
   const parts = await place.open()
   try {
     const { store } = parts
+    refuseRootKey(accounts, rootKey, 'accounts')
     await ensureAccounts(store, accounts, 'accounts')
     for (const bucket of options.buckets ?? []) {
       if (typeof bucket === 'string') await ensureBucket(store, bucket)

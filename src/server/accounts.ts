@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
+import { ROOT_ACCOUNT_ID } from '../model/account.ts'
 import { Fault } from '../model/faults.ts'
 import { type DeclaredAccount, InvalidAccountsFile, readAccountsFile } from '../rules/accounts-file.ts'
 import { Accounts, generateAccessKey } from '../store/identity/accounts.ts'
@@ -48,6 +49,17 @@ function refuseWeakSecrets(file: string, given: readonly DeclaredAccount[]): voi
     const weak = weakness(key)
     if (weak === undefined) continue
     throw new BadConfig(`${file}: the secret of access key ${key.accessKey} ${weak}: others can reach this address`)
+  }
+}
+
+/** The root key is looked up before all others: a user with a key of its name and secret would be the root account. */
+export function refuseRootKey(given: readonly DeclaredAccount[], root: RootKey, file = ''): void {
+  for (const { accountId, accessKeys, users } of given) {
+    const isRoot = accountId === ROOT_ACCOUNT_ID
+    const others = isRoot ? accessKeys.filter(({ secretKey }) => secretKey !== root.secretKey) : accessKeys
+    const keys = [...others, ...users.flatMap(user => user.accessKeys)]
+    if (!keys.some(({ accessKey }) => accessKey === root.accessKey)) continue
+    throw new BadConfig(`${file}: accounts: access key ${root.accessKey} of account ${accountId} is the root key`)
   }
 }
 

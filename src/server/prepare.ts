@@ -9,7 +9,7 @@ import { NO_PEERS } from '../store/reclaim/reclamation-barrier.ts'
 import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
-import { ensureAccounts, loadAccountsFile, rootKey } from './accounts.ts'
+import { ensureAccounts, loadAccountsFile, refuseRootKey, rootKey } from './accounts.ts'
 import { isBlobsAddress } from './blob-driver.ts'
 import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './compose.ts'
 import type { Config } from './config.ts'
@@ -126,6 +126,7 @@ export async function prepare(config: Config, logger: Logger, others = NO_PEERS)
   const { store } = folder
   try {
     const key = await rootKey(config, line => logger.notice(line), store.context.meta)
+    refuseRootKey(given, key, config.accounts)
     await ensureAccounts(store, given, config.accounts)
     await ensureBuckets(store, config.buckets)
     const { have, strict } = config.namedKeys
