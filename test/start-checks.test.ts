@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { connect } from 'node:tls'
@@ -49,6 +49,9 @@ async function started(data: string, ...more: readonly string[]) {
         assert(!errors.includes('"message":"reloaded"'), errors)
         await once(child.stderr, 'data')
       }
+    },
+    async says(what: RegExp): Promise<void> {
+      while (!what.test(errors)) await once(child.stderr, 'data')
     },
     async end(): Promise<unknown> {
       child.kill('SIGTERM')
@@ -219,6 +222,26 @@ test('an expired certificate causes a warning at start, and does not replace a v
       assert.equal(await shownAt(valid.port), 'test')
     }
     assert.equal(await valid.end(), 0)
+  }))
+
+test('an audit log that cannot be reopened does not keep a certificate from being renewed', () =>
+  withFolder(async folder => {
+    const [cert, key, logs] = [join(folder, 'cert.pem'), join(folder, 'key.pem'), join(folder, 'logs')]
+    const write = (pair: { readonly cert: string; readonly key: string }): void => {
+      writeFileSync(cert, pair.cert)
+      writeFileSync(key, pair.key)
+    }
+    mkdirSync(logs)
+    write(EXPIRED)
+    const tls = ['--tls-cert', cert, '--tls-key', key, '--audit-log', join(logs, 'audit')]
+    const server = await started(join(folder, 'data'), ...tls)
+    renameSync(logs, `${logs}.1`)
+    write(TEST_CERTIFICATE)
+    server.signal('SIGHUP')
+    await server.says(/"message":"(reloaded|the reload failed[^"]*)"/)
+    assert.equal(await shownAt(server.port), 'test')
+    assert.match(server.errors(), /"level":"error","audit":"Error: ENOENT/)
+    assert.equal(await server.end(), 0)
   }))
 
 test('a world-readable keyring fails the start, and a group-readable one causes a warning', () =>

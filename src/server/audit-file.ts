@@ -49,6 +49,7 @@ export class AuditFile implements AuditSink {
 
 interface OpenAudit {
   readonly log: AuditLog
+  /** Never throws: without a new file, the old one stays in use. */
   reopen(): void
   close(): void
 }
@@ -56,6 +57,17 @@ interface OpenAudit {
 export function openAudit(path: string | undefined, logger: Logger): OpenAudit | undefined {
   if (path === undefined) return undefined
   const file = new AuditFile(path)
-  const log = new AuditLog(file, systemClock, error => logger.log({ level: 'error', audit: String(error) }))
-  return { log, reopen: () => file.reopen(), close: () => file.close() }
+  const onError = (error: unknown): void => logger.log({ level: 'error', audit: String(error) })
+  return {
+    log: new AuditLog(file, systemClock, onError),
+    // The same signal renews the certificate, which must not depend on this file.
+    reopen() {
+      try {
+        file.reopen()
+      } catch (error) {
+        onError(error)
+      }
+    },
+    close: () => file.close(),
+  }
 }

@@ -42,7 +42,7 @@ class WorkerProcess {
     else if (message.do === 'metrics') void this.#sendMetrics(message.number)
     else if (message.do === 'renew') void this.#renew(message.certificate)
     else if (message.do === 'console port') this.#objects.setConsolePort(message.port)
-    else if (message.do === 'reopen') this.#reopen()
+    else if (message.do === 'reopen') this.#objects.reopen()
     else if (message.do === 'stop') void this.#stop()
   }
 
@@ -82,15 +82,6 @@ class WorkerProcess {
     } catch (error) {
       // The scrape times out; serving is not affected.
       this.#logger.log({ level: 'warn', error: String(error) })
-    }
-  }
-
-  #reopen(): void {
-    try {
-      this.#objects.reopen()
-    } catch (error) {
-      // It continues with the open file.
-      this.#logger.log({ level: 'error', error: String(error) })
     }
   }
 
