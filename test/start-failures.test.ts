@@ -6,6 +6,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { canonicalIdOf } from '../src/model/account.ts'
+import { openFolder } from '../src/server/compose.ts'
 import { holdfast, spawned } from './cli/program.ts'
 import { PROGRAM } from './entry-point.ts'
 import { withFolder } from './store/fixture.ts'
@@ -48,6 +50,18 @@ for (const workers of ['1', '2']) {
       }),
     ))
 }
+
+test('a bucket of another account among --buckets is named', () =>
+  withFolder(async folder => {
+    const own = ['--data', folder, '--workers', '1', '--listen', '127.0.0.1:0', '--console', 'off']
+    const parts = await openFolder({ folder })
+    await parts.store.buckets.create({ name: 'of-another', owner: canonicalIdOf('111111111111'), lockEnabled: false })
+    await parts.close()
+    assert.deepEqual(await failed(...own, '--buckets', 'photos,of-another'), {
+      code: 2,
+      line: 'holdfast: --buckets: of-another is a bucket of another account',
+    })
+  }))
 
 test('a data folder that is a file, or below one, fails the start', () =>
   withFolder(async folder => {

@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
 import { ensureAccounts, loadAccountsFile, refuseRootKey, rootKey } from './accounts.ts'
+import { BadConfig } from './bad-config.ts'
 import { isBlobsAddress } from './blob-driver.ts'
 import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './compose.ts'
 import type { Config } from './config.ts'
@@ -140,7 +141,12 @@ export async function prepare(config: Config, logger: Logger, others = NO_PEERS)
 }
 
 async function ensureBuckets(store: Store, names: readonly string[]): Promise<void> {
-  for (const name of names) await ensureBucket(store, name)
+  for (const name of names) {
+    await ensureBucket(store, name).catch((error: unknown) => {
+      const isTaken = error instanceof Fault && error.code === 'BucketAlreadyExists'
+      throw isTaken ? new BadConfig(`--buckets: ${name} is a bucket of another account`) : error
+    })
+  }
 }
 
 /** Creates a bucket of the root account if it does not exist. */
