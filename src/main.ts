@@ -14,9 +14,18 @@ const STOP_MS_MAX = 30_000
 
 const log = new ServerLog(process.stderr, process.env)
 process.on('exit', () => log.flush())
+// A server goes on without its log, whose reader may be gone, or its disk full. One whose terminal is gone ends.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', () => void (stream.isTTY && process.kill(process.pid, 'SIGTERM')))
+}
 
 /** Everything but serving. Loaded only when asked for: a server does not need it. */
 async function command(words: readonly string[]): Promise<void> {
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    // A reader that has enough, such as `head`, closes its pipe.
+    if (code !== 'EPIPE') process.stderr.write(`holdfast: standard output cannot be written (${code})\n`)
+    process.exit(1)
+  })
   const { run } = await import('./cli/program.ts')
   process.exitCode = await run(words, process.env)
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -24,10 +24,10 @@ after(() => {
   for (const child of children) child.kill('SIGKILL')
 })
 
-function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+function run(args: readonly string[], env: NodeJS.ProcessEnv = {}, errors: 'pipe' | number = 'pipe'): ChildProcess {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', errors],
   })
   children.push(child)
   return child
@@ -121,6 +121,35 @@ test('the log says when the server starts, is ready, reloads and stops, each wit
       assert.equal(lines.find(({ message }) => message === 'stopping')?.signal, 'SIGTERM')
     }
   }))
+
+for (const workers of ['1', '2']) {
+  test(`${workers} workers: a server goes on when the reader of its log is gone, or the log's disk is full`, () =>
+    withFolder(async folder => {
+      const own = ['serve', '--data', folder, '--listen', '127.0.0.1:0', '--console', 'off', '--workers', workers]
+      const serves = async (child: ChildProcess, ready: string): Promise<void> => {
+        const url = /ready (\S+)/.exec(ready)![1]!
+        for (let request = 0; request < 5; request++) assert.equal(await statusOf(`${url}/`), 403)
+        assert.equal(await stopped(child, 'SIGTERM'), 0)
+      }
+      const { child, ready } = await start(own)
+      child.stderr!.destroy()
+      await serves(child, ready)
+      if (!existsSync('/dev/full')) return
+      const full = openSync('/dev/full', 'w')
+      const other = run(own, {}, full)
+      closeSync(full)
+      const [line = ''] = await once(other.stdout!, 'data')
+      await serves(other, String(line))
+    }))
+}
+
+test('a command whose reader has read enough ends without a word', async () => {
+  const child = run(['help'])
+  child.stdout!.destroy()
+  const said = text(child.stderr!)
+  assert.equal((await once(child, 'close'))[0], 1)
+  assert.equal(await said, '')
+})
 
 test('--log-format text writes requests and events as text, without colours in a pipe', () =>
   withFolder(async folder => {
