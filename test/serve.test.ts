@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { BadConfig, readConfig } from '../src/server/config.ts'
+import { BadConfig, FLAGS, readConfig } from '../src/server/config.ts'
 import { holdfast } from './cli/program.ts'
 import { PROGRAM } from './entry-point.ts'
 import { withFolder } from './store/fixture.ts'
@@ -166,6 +166,15 @@ test('--log-format text writes requests and events as text, without colours in a
     assert.match(errors(), new RegExp(line, 'm'))
     assert(!errors().includes('\x1b'))
   }))
+
+test('the README lists every flag', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const isListed = (name: string): boolean => new RegExp(`^\\|[^|]*--${name}[ \`]`, 'm').test(readme)
+  assert.deepEqual(
+    Object.keys(FLAGS).filter(name => !isListed(name)),
+    [],
+  )
+})
 
 test('a second server on the same folder is refused', () =>
   withFolder(async folder => {
