@@ -135,7 +135,7 @@ class RequestConditions implements Iterable<readonly [string, readonly string[]]
   }
 
   #values(): Map<string, readonly string[]> {
-    const [{ remoteAddress, secure, tlsVersion }, { request, operation }] = [this.#exchange, this.#state]
+    const [{ remoteAddress, secure, tls }, { request, operation }] = [this.#exchange, this.#state]
     const { now, region, bodyConditions } = this.#sources
     const values = new Map<string, readonly string[]>()
     const set = (key: string, value: string | undefined): void => {
@@ -157,7 +157,7 @@ class RequestConditions implements Iterable<readonly [string, readonly string[]]
     set('if-none-match', request.header('if-none-match'))
     set('sourceip', remoteAddress.replace(/^::ffff:/, ''))
     set('securetransport', String(secure))
-    set('tlsversion', tlsVersion)
+    set('tlsversion', tls?.version)
     set('requestedregion', region)
     const createsObject = operation?.createsObject
     set('objectcreationoperation', createsObject === undefined ? undefined : String(createsObject))

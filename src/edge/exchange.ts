@@ -1,5 +1,6 @@
 /** One request and its response on the wire, from the first byte to the last, as the transport sees it. */
 import type { Slot } from '../http/admission.ts'
+import type { NegotiatedTls } from '../http/connection.ts'
 import type { RawRequest } from '../http/raw-request.ts'
 import type { Dialect } from './dialect.ts'
 
@@ -10,6 +11,7 @@ export interface ExchangeRecord {
   readonly request: RawRequest
   readonly remoteAddress: string
   readonly secure: boolean
+  readonly tls?: NegotiatedTls | undefined
   /** Status of the response. */
   status: number
   /** Time until the response was decided. */
@@ -25,8 +27,6 @@ export interface ExchangeRecord {
 
 export interface Exchange extends ExchangeRecord {
   readonly body: AsyncIterable<Buffer>
-  /** `1.3`; undefined without TLS. */
-  readonly tlsVersion: string | undefined
   /** Its share of the admission limits. */
   readonly slot: Slot
   /** Asks a waiting client for its body. Called only once the body will be read. */

@@ -252,7 +252,7 @@ export class Listener {
       body: new IncomingBytes(message, this.#timeouts, request),
       remoteAddress: connection.remoteAddress,
       secure: this.#isSecure,
-      tlsVersion: connection.tlsVersion,
+      tls: connection.tls,
       slot: this.#admission.enter(),
       sendContinue: () => {
         if (exchange.awaitsContinue) exchange.writer.sendContinue()

@@ -150,7 +150,7 @@ export class SocketRequests {
       body,
       remoteAddress: connection.remoteAddress,
       secure: isSecure,
-      tlsVersion: connection.tlsVersion,
+      tls: connection.tls,
       slot: admission.enter(),
       sendContinue: ignore,
       beginEarly: ignore,

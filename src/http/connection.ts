@@ -16,6 +16,13 @@ const FRESH_MS = 1_000
 
 const NO_PREDECESSORS: readonly unknown[] = []
 
+/** Bun exposes neither. */
+export interface NegotiatedTls {
+  /** `1.3` */
+  readonly version: string | undefined
+  readonly cipher: string | undefined
+}
+
 /** One request on a connection, until its response is sent. */
 export interface InFlightRequest {
   readonly isSafe: boolean
@@ -29,7 +36,7 @@ export class ClientConnection implements PendingWait {
   readonly #timeouts: Timeouts
   readonly #inFlight: InFlightRequest[] = []
   #remoteAddress: string | undefined
-  #tlsVersion: string | undefined
+  #tls: NegotiatedTls | undefined
   #idleSince: number
   /** Until the first bytes have arrived. */
   #isNew = true
@@ -54,11 +61,11 @@ export class ClientConnection implements PendingWait {
     return this.#remoteAddress ?? ''
   }
 
-  /** `1.3`; undefined without TLS. */
-  get tlsVersion(): string | undefined {
+  /** Undefined without TLS. Cached like the address. */
+  get tls(): NegotiatedTls | undefined {
     if (!(this.socket instanceof TLSSocket)) return undefined
-    this.#tlsVersion ??= this.socket.getProtocol()?.replace('TLSv', '')
-    return this.#tlsVersion
+    this.#tls ??= { version: this.socket.getProtocol()?.replace('TLSv', ''), cipher: this.socket.getCipher()?.name }
+    return this.#tls
   }
 
   /** Called when the first bytes have arrived, a whole request or less. */

@@ -91,7 +91,7 @@ function authenticationOf(
 }
 
 export function accessRecord(bucket: Bucket, state: RequestState, exchange: ExchangeRecord, now: number): string {
-  const { request, requestId, hostId, status } = exchange
+  const { request, requestId, hostId, status, tls } = exchange
   const key = state.resource.slice(bucket.name.length + 2)
   const match = state.operation?.match
   const isPlainObject = match?.on === 'object' && (match.requires ?? []).length === 0
@@ -120,10 +120,10 @@ export function accessRecord(bucket: Bucket, state: RequestState, exchange: Exch
     word(versionId),
     word(hostId),
     signature,
-    NONE,
+    word(tls?.cipher),
     type,
     word(headerValue(request, 'host')),
-    NONE,
+    tls?.version === undefined ? NONE : `TLSv${tls.version}`,
     NONE,
     NONE,
   ]

@@ -1,14 +1,19 @@
 /** GetBucketLogging, PutBucketLogging and log delivery. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { get as secureGet } from 'node:https'
 import { test } from 'node:test'
 import { SCHEMES } from '../../src/auth/signing.ts'
 import type { ExchangeRecord } from '../../src/edge/exchange.ts'
 import type { RequestState } from '../../src/edge/request-state.ts'
 import type { Bucket } from '../../src/model/bucket.ts'
 import { AccessLog } from '../../src/telemetry/access-log.ts'
+import { accessRecord } from '../../src/telemetry/access-record.ts'
 import type { Tracer } from '../../src/telemetry/tracer.ts'
 import { chunkFrames, signedByHeader, signedByQuery } from '../specimens/signing.ts'
 import { documentsOf, faultIs, md5, shown } from './bucket-documents.ts'
+import { TEST_CERTIFICATE } from './certificate.ts'
 import { BASE_HOST, type Client, inBoth, MAIN, makeBucket, OTHER, READER, type Served, withServer } from './server.ts'
 import { exchange, until } from './wire.ts'
 
@@ -287,6 +292,33 @@ test('access logs: the size of an object that was sent in chunks does not includ
     const [line] = (await delivered()).lines
     assert.deepEqual([line?.[6], line?.[12]], ['REST.PUT.OBJECT', '4'])
   }))
+
+test('access logs: the TLS version and the cipher of a connection', async () => {
+  const lines: string[] = []
+  const bucket = { name: 'bucket', owner: MAIN.canonicalId } as Bucket
+  const tracer = {
+    ended: (state: RequestState, exchange: ExchangeRecord) => lines.push(accessRecord(bucket, state, exchange, 0)),
+  } as unknown as Tracer
+  const use = async ({ s3 }: Served): Promise<void> => {
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const how = { minVersion: version, maxVersion: version, rejectUnauthorized: false, agent: false } as const
+      const sent = secureGet({ ...how, port: s3.port, host: '127.0.0.1', path: '/', headers: { host: BASE_HOST } })
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+      answer.resume()
+      await once(answer, 'end')
+    }
+    assert(await until(() => lines.length === 2))
+  }
+  await withServer(use, { certificate: TEST_CERTIFICATE, sinks: { tracer } })
+  const shown = lines.map(line => line.match(FIELD)!).map(fields => [fields[23], fields[20]!.replace(/.*_/, '')])
+  // Bun does not expose them.
+  if (process.versions.bun !== undefined) return
+  assert.deepEqual(
+    shown.map(([version]) => version),
+    ['TLSv1.2', 'TLSv1.3'],
+  )
+  for (const [, cipher] of shown) assert.match(cipher!, /SHA/)
+})
 
 test('access logs: delivery stops when the target withdraws its grant, and is not logged itself', () =>
   withLog(async ({ s3, delivered, waiting, counts, failures }) => {
