@@ -4,6 +4,7 @@
  */
 import type { Config } from './config.ts'
 import type { Logger } from './log.ts'
+import type { HostAndPort } from './root-key.ts'
 
 export interface RunningServer {
   readonly url: string
@@ -21,6 +22,10 @@ const CLOSE_MS_MAX = 15_000
 const PAUSE_MS_MIN = 500
 const PAUSE_MS_MAX = 10_000
 
+/** A URL does not name the port 80 or 443, which is never one that was found for port 0. */
+const onPortOf = (address: HostAndPort, url: string): HostAndPort =>
+  address.port === 0 ? { ...address, port: Number(new URL(url).port) } : address
+
 export class RejoiningServer implements RunningServer {
   readonly url: string
   readonly consoleUrl: string
@@ -35,13 +40,11 @@ export class RejoiningServer implements RunningServer {
     this.url = running.url
     this.consoleUrl = running.consoleUrl
     // On the ports that clients know by now.
-    const port = Number(new URL(running.url).port)
-    const consolePort = running.consoleUrl === 'off' ? undefined : Number(new URL(running.consoleUrl).port)
     const { listen, console } = config
     this.#config = {
       ...config,
-      listen: { ...listen, port },
-      console: console && { ...console, port: consolePort ?? console.port },
+      listen: onPortOf(listen, running.url),
+      console: console && onPortOf(console, running.consoleUrl),
     }
     this.#logger = logger
     this.#start = start
