@@ -369,7 +369,7 @@ export class Listener {
     for (const [name, value] of outgoing.headers) headers.push(name, value)
     const { requestIdHeader, hostIdHeader } = idHeadersIn(dialect)
     headers.push(requestIdHeader, exchange.requestId, hostIdHeader, exchange.hostId)
-    if (isUnread || outgoing.close) {
+    if (isUnread || outgoing.close || exchange.connection.endsNow) {
       headers.push('connection', 'close')
       exchange.connection.endsWithAnswer()
     }

@@ -40,8 +40,8 @@ export class SocketResponses {
     const { requestIdHeader, hostIdHeader } = idHeadersIn(dialect)
     const lines = `${headerLines(response.headers)}${requestIdHeader}: ${requestId}\r\n${hostIdHeader}: ${hostId}\r\n`
     const [keepAliveSeconds, now] = [this.#keepAliveSeconds, this.#timeouts.clock.now()]
-    const isUnread = response.close || exchange.body.isUnread
-    const closing = isUnread ? 'by server' : exchange.isLast ? 'by client' : undefined
+    const byServer = response.close || exchange.body.isUnread || connection.endsNow
+    const closing = byServer ? 'by server' : exchange.isLast ? 'by client' : undefined
     const head = responseHead({ status, lines, closing, keepAliveSeconds, now })
     if (closing !== undefined) {
       exchange.isLast = true

@@ -161,6 +161,11 @@ export class ClientConnection implements PendingWait {
     return this.#inFlight.length > 0
   }
 
+  /** The connection closes after the response to its only request: a client must not send another one. */
+  get endsNow(): boolean {
+    return this.#isLast && this.#inFlight.length === 1
+  }
+
   expire(): void {
     this.socket.destroy()
   }

@@ -12,8 +12,8 @@ import { REPORTS_WRITTEN_BYTES } from '../../src/lib/runtime.ts'
 import { listenerFor } from '../../src/server/object-api.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import { TEST_CERTIFICATE } from './certificate.ts'
-import { type Served, withServer } from './server.ts'
-import { turn, until } from './wire.ts'
+import { makeBucket, type Served, withServer } from './server.ts'
+import { turn, until, Wire } from './wire.ts'
 
 /** After this time the runtime gives up a handshake by itself. */
 const HANDSHAKE_MS = 30_000
@@ -55,6 +55,23 @@ for (const how of ['close', 'abort'] as const) {
     }),
   )
 }
+
+test('a request in flight is answered with Connection: close', ON_NODE, () =>
+  withServer(async served => {
+    const { s3 } = served
+    const bucket = await makeBucket(s3)
+    const [listener, port] = await opened(served)
+    const put = { method: 'PUT', host: '127.0.0.1', path: `/${bucket}/k`, body: 'body' }
+    const wire = await Wire.open(port)
+    wire.write(s3.head({ ...put, headers: [['Expect', '100-continue']] }))
+    assert.equal((await wire.answer())?.status, 100)
+    const closed = listener.close()
+    const answer = await wire.write(put.body).answer()
+    assert.deepEqual([answer?.status, answer?.headers.get('connection')], [200, 'close'])
+    await wire.closed()
+    await closed
+  }),
+)
 
 test('a listener that was closed is collected', ON_NODE, () =>
   withServer(async served => {
