@@ -53,6 +53,16 @@ test('form: directories in a file name are dropped, and fields after the file ar
   assert.deepEqual(await read(form), { fields: [], fileName: 'b.txt', file: Buffer.from('bytes') })
 })
 
+test('form: quotation marks in a file name are escaped by a backslash, and no other character is', async () => {
+  for (const [sent, name] of [
+    ['say \\"no\\".txt', 'say "no".txt'],
+    ['\\"; name=\\"key', '"; name="key'],
+    ['C:\\new\\a%22b.txt', 'a%22b.txt'],
+  ] as const) {
+    assert.equal((await read(`${fileHead(sent)}bytes${END}`)).fileName, name)
+  }
+})
+
 test('form: malformed and oversized forms are refused', async () => {
   const many = Array.from({ length: FORM_LIMITS.fieldsMax + 1 }, () => field('a', '')).join('')
   for (const [form, problem] of [

@@ -126,9 +126,14 @@ function text(bytes: Buffer): string {
   }
 }
 
-const parameter = (line: string, name: string): string | undefined => {
-  const match = new RegExp(`;[ \\t]*${name}=(?:"([^"]*)"|([^\\s;"]+))`, 'i').exec(line)
-  return match?.[1] ?? match?.[2]
+const PARAMETER = /;[ \t]*([^\s=;"]+)=(?:"((?:\\"|[^"])*)"|([^\s;"]+))/g
+
+/** A backslash escapes a quotation mark and nothing else: old browsers send paths with plain backslashes. */
+function parameter(line: string, name: string): string | undefined {
+  for (const [, sent, quoted, plain] of line.matchAll(PARAMETER)) {
+    if (sent!.toLowerCase() === name) return quoted?.replaceAll('\\"', '"') ?? plain
+  }
+  return undefined
 }
 
 function partHead(bytes: Buffer): PartHead {
