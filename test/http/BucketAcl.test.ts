@@ -52,6 +52,16 @@ inBoth('G9 PutBucketAcl, GetBucketAcl: canned ACLs expand to their grants', asyn
   }
 })
 
+inBoth('G9 GetBucketAcl: a bucket that was made without a request is private, too', async (client, { parts }) => {
+  const name = 'made-by-operator'
+  await parts.store.buckets.create({ name, owner: MAIN.canonicalId, lockEnabled: false })
+  const acl = documentsOf(client, name, 'acl')
+  const plain = documentsOf(client, await makeBucket(client), 'acl')
+  const shown = (await acl.get()).body.toString()
+  assert.equal(shown, (await plain.get()).body.toString())
+  assert.equal((await acl.put(shown)).status, 200)
+})
+
 inBoth('R30 R56 PutBucketAcl: grant headers and ACL documents are stored exactly', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'acl')

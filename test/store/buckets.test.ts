@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Write } from '../../src/meta/meta.ts'
+import { expandCanned } from '../../src/rules/access/acl.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
 import {
   assertWhole,
@@ -29,7 +30,7 @@ for (const { name, run } of ENGINES) {
         versioning: 'on',
         lockEnabled: true,
         defaultRetention: undefined,
-        grants: [],
+        grants: expandCanned('private', { owner: 'somebody', bucketOwner: 'somebody' }),
         ownership: undefined,
         publicAccessBlock: undefined,
         requesterPays: false,

@@ -12,6 +12,7 @@ import {
 import { Fault } from '../../model/faults.ts'
 import type { Grant } from '../../model/grant.ts'
 import { usageBaseFormat, zeroCounters } from '../../model/usage.ts'
+import { expandCanned } from '../../rules/access/acl.ts'
 import { configurationForLedger } from '../../rules/ledger.ts'
 import { checkBucketName } from '../../rules/naming.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
@@ -39,6 +40,7 @@ interface NewBucket {
   readonly owner: string
   /** Enables legal holds and retention, and turns versioning on from the start. */
   readonly lockEnabled: boolean
+  /** Those of a private bucket if omitted. */
   readonly grants?: readonly Grant[]
   readonly ownership?: Ownership | undefined
   /** Documents the bucket is created with, as [name, text]. */
@@ -76,7 +78,7 @@ export class Buckets {
         versioning: request.lockEnabled ? 'on' : 'off',
         lockEnabled: request.lockEnabled,
         defaultRetention: undefined,
-        grants: request.grants ?? [],
+        grants: request.grants ?? expandCanned('private', { owner: request.owner, bucketOwner: request.owner }),
         ownership: request.ownership,
         publicAccessBlock: undefined,
         requesterPays: false,
