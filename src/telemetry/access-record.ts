@@ -115,7 +115,8 @@ export function accessRecord(bucket: Bucket, state: RequestState, exchange: Exch
     objectBytes(state, exchange, isPlainObject),
     String(Math.round(exchange.totalMilliseconds)),
     String(Math.round(exchange.milliseconds)),
-    quoted(headerValue(request, 'referer')),
+    // The page may have been opened by a presigned URL itself.
+    quoted(withoutSecrets(headerValue(request, 'referer') ?? '')),
     quoted(headerValue(request, 'user-agent')),
     word(versionId),
     word(hostId),

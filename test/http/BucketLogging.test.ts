@@ -234,7 +234,8 @@ test('access logs: one line per request in the S3 format, with credentials redac
       headers: [['Host', `${bucket}.${BASE_HOST}`]] as [string, string][],
     }
     const link = signedByQuery(signer, request, { contentHash: undefined, seconds: 600 })
-    await exchange(s3.port, `GET ${link.request.target} HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n\r\n`)
+    const from = `Referer: http://${bucket}.${BASE_HOST}${link.request.target}&page=1\r\n`
+    await exchange(s3.port, `GET ${link.request.target} HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n${from}\r\n`)
     await waiting()
     const { keys, lines } = await delivered()
     assert.equal(keys.length, 1)
@@ -266,6 +267,7 @@ test('access logs: one line per request in the S3 format, with credentials redac
     const linked = lines.at(-1)!
     assert.equal(linked[21], 'QueryString')
     assert.match(linked[8]!, /Signature=REDACTED/)
+    assert.match(linked[15]!, /Signature=REDACTED.*&page=1"$/)
     assert(!JSON.stringify(lines).includes(link.signature))
     assert.deepEqual(counts(), [8, 0])
   }))
