@@ -270,7 +270,7 @@ export class Listener {
       connection,
       writer: new ResponseWriter(response, connection.socket, this.#timeouts),
       sendingEarly: undefined,
-      awaitsContinue: (headerValue(request, 'expect') ?? '') !== '',
+      awaitsContinue: message.httpVersion !== '1.0' && (headerValue(request, 'expect') ?? '') !== '',
       isSafe: method === 'GET' || method === 'HEAD',
       served: undefined,
     }

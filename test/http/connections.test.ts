@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { ADMISSION_LIMITS } from '../../src/http/admission.ts'
 import { md5Header } from './actions.ts'
 import { BASE_HOST, type Client, inBoth, makeBucket, type Sending, type Served, withServer } from './server.ts'
-import { turn, until, Wire } from './wire.ts'
+import { exchange, turn, until, Wire } from './wire.ts'
 
 const PIPELINED = 8
 const WAIT: [string, string] = ['Expect', '100-continue']
@@ -104,6 +104,15 @@ inBoth('RFC 9112, 9.3.2: pipelined requests take effect in order', async client 
   }
   const [one, two] = [`200 ${first}`, `200 ${second}`]
   assert.deepEqual(said, ['200', one, one, '200', two, '204', '404 NoSuchKey', '200', '200', two])
+})
+
+inBoth('G4: a client of HTTP/1.0 does not know 100 Continue, and gets none', async client => {
+  const bucket = await makeBucket(client)
+  const body = 'body'
+  const head = client.head({ method: 'PUT', bucket, path: '/k', body, headers: [WAIT] })
+  const answer = await exchange(client.port, head.replace('HTTP/1.1', 'HTTP/1.0'), body)
+  assert.equal(answer?.status, 200)
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), body)
 })
 
 inBoth('a body is complete however it is split from its head, and the connection is kept', async client => {
