@@ -17,7 +17,7 @@ const put = (client: S3Client, key: string, body: Buffer) => client.requestOnce(
 function soloFiles(data: string): Map<number, string> {
   const below = join(data, 'blobs')
   const files = readdirSync(below, { recursive: true, encoding: 'utf8' }).map(name => join(below, name))
-  return new Map(files.filter(path => /[0-9a-f]{32}$/.test(path)).map(path => [statSync(path).size, path]))
+  return new Map(files.filter(path => /\/[0-9a-f]{32}$/.test(path)).map(path => [statSync(path).size, path]))
 }
 
 test('a check through the console names the objects that damaged and missing files affect', () =>
