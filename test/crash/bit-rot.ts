@@ -25,10 +25,11 @@ export interface RotTotal {
 
 export const newRotTotal = (): RotTotal => ({ damages: 0, harmless: 0, hurtVersions: 0, problems: [] })
 
+/** Without the empty file that names the store. */
 function blobFiles(folder: string): string[] {
   const blobs = join(folder, 'blobs')
   const names = readdirSync(blobs, { recursive: true, encoding: 'utf8' })
-  return names.map(name => join(blobs, name)).filter(path => statSync(path).isFile())
+  return names.map(name => join(blobs, name)).filter(path => statSync(path).isFile() && statSync(path).size > 0)
 }
 
 /** Damages one file and describes how. */
