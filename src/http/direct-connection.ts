@@ -34,6 +34,8 @@ export class DirectConnection {
     this.#handOver = handOver
     const { socket } = connection
     this.input = new HoldableInput(socket, bytes => {
+      // No request is served behind the last response: it would have an effect, and no answer.
+      if (socket.writableEnded) return
       const begun = this.#begun
       const all = begun === undefined ? bytes : Buffer.concat([begun, bytes])
       const taken = take(this, all)

@@ -225,6 +225,35 @@ test('a request behind a write waits for it, and a server that stops answers the
   }),
 )
 
+for (const [title, ends] of [
+  ['that its client announced as the last', true],
+  ['when the server stops', false],
+] as const) {
+  test(`no request is served behind a write ${title}`, ON_NODE, () =>
+    withComparison(async (compared, served) => {
+      const body = Buffer.alloc(2 ** 21, 'b')
+      await served.s3.send({ method: 'PUT', bucket: 'plain', path: '/very-long', body })
+      for (const behind of [put(served, 'second'), get(served, 'very-long')]) {
+        const commits = delayedCommits(served)
+        compared.states[0].length = 0
+        const socket = await open(compared.ports[0], 'plain')
+        const all = received(socket)
+        socket.write(ends ? asking(put(served, 'first'), 'close') : put(served, 'first'))
+        assert(await until(() => commits.waiting > 0))
+        socket.write(behind)
+        for (let turns = 0; turns < 10; turns++) await turn()
+        const closing = ends ? undefined : compared.listeners[0].close()
+        commits.release()
+        assert.deepEqual(statuses((await all).toString('latin1')), ['200'])
+        await closing
+        assert.equal(compared.states[0].length, 1)
+        assert.equal(compared.readers.count, 0)
+        if (!ends) break
+      }
+    }),
+  )
+}
+
 test('a client that leaves during a write takes nothing with it', ON_NODE, () =>
   withComparison(async (compared, served) => {
     const commits = delayedCommits(served)
