@@ -58,11 +58,15 @@ const ignore = (): void => {}
 /** The first letter of GET and HEAD, and of no other method. */
 const mayBeRead = (bytes: Buffer): boolean => bytes[0] === 0x47 || bytes[0] === 0x48
 
+const BATCH_DELETION = /^[^?]*\?delete(?:[=&]|$)/
+/** A presigned URL may name the source in its query, with any character of the name escaped. */
+const COPY_BY_QUERY = /[?&][^=&]*(?:-copy-source|%)/i
+
 /** R61, R95. The response may have to begin before its result is known, as those of the runtime can. */
 const mayBeginEarly = ({ method, target, headers }: RawRequest): boolean =>
   method === 'POST'
-    ? !/\?delete(?:[=&]|$)/.test(target)
-    : method === 'PUT' && headers.some(([name]) => /-copy-source$/i.test(name))
+    ? !BATCH_DELETION.test(target)
+    : method === 'PUT' && (COPY_BY_QUERY.test(target) || headers.some(([name]) => /-copy-source$/i.test(name)))
 
 export class SocketRequests {
   readonly #parts: SocketRequestsParts

@@ -1,11 +1,14 @@
 /** R61, R95. Responses that begin before their result is known: reads wait at a gate, and the test moves the clock. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { Agent } from 'node:http'
+import { presign } from '../../src/auth/sign-request.ts'
+import { SCHEMES } from '../../src/auth/signing.ts'
 import { Fault } from '../../src/model/faults.ts'
 import { gate } from '../store/fixture.ts'
 import { inEither } from './long.ts'
 import { begin, customerKey, expectFault, finish, KEY, MIB5, part, textAt } from './parts.ts'
-import { type Client, inBoth, makeBucket, type Received, type Sending, type Served } from './server.ts'
+import { BASE_HOST, Client, inBoth, MAIN, makeBucket, type Received, type Sending, type Served } from './server.ts'
 
 const BIG = Buffer.alloc(MIB5, 'A')
 const SHA256 = createHash('sha256').update(BIG).digest('base64')
@@ -185,6 +188,28 @@ inEither('R61 R52 CopyObject: a checksum that has to be read for long comes late
   assert.equal(copied.xml().name, 'CopyObjectResult')
   assert.equal(textAt(copied.xml(), 'ChecksumSHA256'), SHA256)
 })
+
+for (const [title, spelt] of [
+  ['in its query', 'copy-source'],
+  ['there with escapes', '%63opy%2Dsource'],
+] as const) {
+  inBoth(`R61 G3 CopyObject: a presigned URL that names its source ${title}`, async (client, served) => {
+    const bucket = await makeBucket(client)
+    await client.send({ method: 'PUT', bucket, path: '/from', body: BIG })
+    const query = {
+      [client.name(':copy-source')]: `${bucket}/from`,
+      [client.name(':checksum-algorithm')]: 'SHA256',
+    }
+    const origin = `http://${bucket}.${BASE_HOST}`
+    const by = { key: MAIN, region: 'us-east-1', now: client.clock.now(), seconds: 600 }
+    const url = presign(SCHEMES[client.dialect], { method: 'PUT', origin, path: '/to', query, headers: {} }, by)
+    const path = url.slice(origin.length).replace('copy-source', spelt)
+    // The others' connections carry more than short requests.
+    const fresh = new Client(client.dialect, client.clock, client.port, new Agent())
+    const copied = await lasting(served, more => fresh.send({ method: 'PUT', bucket, path, as: null, ...more }), 'go')
+    assert.equal(copied.xml().name, 'CopyObjectResult')
+  })
+}
 
 inEither(
   'R61 R55 CopyObject: long re-encryption starts the response early, refusals come first',
