@@ -94,11 +94,23 @@ for (const [name, make] of Object.entries(ELSEWHERE)) {
   )
 }
 
-/** Without the read that has a body: whether a read behind it is still decided is a matter of time. */
-const MAKERS = [
-  ...Object.values(HERE),
-  ...Object.entries(ELSEWHERE).flatMap(([name, make]) => (name === 'a read with a body' ? [] : [make])),
-]
+const MAKERS = [...Object.values(HERE), ...Object.values(HERE), ...Object.values(ELSEWHERE)]
+
+/**
+ * Their responses end the connection. Bytes behind them reset it when they are not read, and what the client then loses
+ * of earlier responses is a matter of time.
+ */
+const ENDING: ReadonlySet<unknown> = new Set([
+  ELSEWHERE['a refused write'],
+  ELSEWHERE['a read with a body'],
+  ELSEWHERE.chunks,
+  ELSEWHERE.bad,
+])
+
+const untilEnding = <T>(makers: readonly T[]): readonly T[] => {
+  const at = makers.findIndex(make => ENDING.has(make))
+  return at < 0 ? makers : makers.slice(0, at + 1)
+}
 
 test('any requests, cut anywhere, are answered as by the runtime alone', ON_NODE, () =>
   withComparison(async (compared, served) => {
@@ -109,7 +121,7 @@ test('any requests, cut anywhere, are answered as by the runtime alone', ON_NODE
         fc.array(fc.nat(2_000), { maxLength: 3 }),
         fc.boolean(),
         async (makers, cuts, together) => {
-          const requests = makers.map(make => make(served))
+          const requests = untilEnding(makers).map(make => make(served))
           requests[requests.length - 1] = asking(requests.at(-1)!, 'close')
           const whole = requests.join('')
           const at = [0, ...cuts.filter(cut => cut < whole.length).sort((a, b) => a - b), whole.length]
@@ -121,7 +133,7 @@ test('any requests, cut anywhere, are answered as by the runtime alone', ON_NODE
       ),
       { numRuns: 200 },
     )
-    assert.ok(onSocket >= 20, `${onSocket} reads were answered on the socket`)
+    assert.ok(onSocket >= 10, `${onSocket} reads were answered on the socket`)
     assert.ok(handled >= 60, `${handled} requests were handled on the socket`)
   }),
 )
