@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
-import { Admission } from '../http/admission.ts'
+import { ADMISSION_LIMITS, Admission } from '../http/admission.ts'
 import { ClientConnection } from '../http/connection.ts'
 import { TIMEOUTS, Timeouts } from '../http/timeouts.ts'
 import { ManualClock } from '../lib/clock.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { systemRandom } from '../lib/random.ts'
+import type { Exchange } from './exchange.ts'
 import { RequestIds } from './request-ids.ts'
 import { RequestState } from './request-state.ts'
 import { SocketRequests } from './socket-requests.ts'
@@ -16,18 +17,25 @@ import { SocketRequests } from './socket-requests.ts'
 /** A client that takes one write when it is told to. */
 class SlowClient extends Duplex {
   readonly sizes: number[] = []
+  text = ''
   #take: (() => void) | undefined
 
   override _read(): void {}
 
   override _writev(chunks: { chunk: Buffer | string }[], done: () => void): void {
     this.sizes.push(chunks.reduce((sum, { chunk }) => sum + chunk.length, 0))
+    this.text += chunks.map(({ chunk }) => chunk.toString('latin1')).join('')
     this.#take = done
   }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     if (chunk.length === 0) done()
     else this._writev([{ chunk }], done)
+  }
+
+  /** Of a socket. */
+  destroySoon(): void {
+    this.end()
   }
 
   accept(): void {
@@ -56,16 +64,21 @@ function answered(body = BODY): RequestState {
   return state
 }
 
-function begin(readImmediately: () => MaybePromise<RequestState | undefined> = () => answered()): Begun {
+type ReadImmediately = (exchange: Exchange) => MaybePromise<RequestState | undefined>
+
+function begin(
+  readImmediately: ReadImmediately = () => answered(),
+  { handle, request = HEAD }: { handle?: (exchange: Exchange) => Promise<RequestState>; request?: string } = {},
+): Begun {
   const clock = new ManualClock(0)
   const timeouts = new Timeouts(clock)
   const client = new SlowClient()
   const handedOver: Buffer[] = []
   const requests = new SocketRequests({
     readImmediately,
-    handle: undefined,
+    handle,
     recorder: { begun() {}, decided() {}, ended() {}, left() {} },
-    admission: new Admission(),
+    admission: new Admission({ ...ADMISSION_LIMITS, requestsMax: 1 }),
     timeouts,
     ids: new RequestIds(systemRandom),
     isSecure: false,
@@ -74,7 +87,7 @@ function begin(readImmediately: () => MaybePromise<RequestState | undefined> = (
   })
   const connection = new ClientConnection(client as unknown as Socket, timeouts)
   requests.serve(connection, bytes => handedOver.push(bytes))
-  client.push(HEAD)
+  client.push(request)
   return { client, clock, timeouts, handedOver }
 }
 
@@ -151,3 +164,44 @@ for (const [title, reading] of [
     assert.deepEqual(handedOver.map(String), [HEAD])
   })
 }
+
+test('a request that is over leaves room for the next one', async () => {
+  const overLimit: boolean[] = []
+  const { client } = begin(({ slot }) => {
+    overLimit.push(slot.isOverLimit)
+    return answered(Buffer.alloc(1))
+  })
+  for (let turns = 0; turns < 3; turns++) {
+    await turn()
+    client.accept()
+    await turn()
+  }
+  client.push(HEAD)
+  await turn()
+  assert.deepEqual(overLimit, [false, false])
+})
+
+test('a response that ends the connection says so', async () => {
+  const state = answered(Buffer.alloc(1))
+  const { client } = begin(() => Object.assign(state, { response: { ...state.response, close: true } }))
+  for (let turns = 0; turns < 3; turns++) {
+    await turn()
+    client.accept()
+  }
+  assert.match(client.text, /\r\nconnection: close\r\n/)
+  assert.equal(client.writableEnded, true)
+})
+
+test('a body is a copy of the bytes that arrived', async () => {
+  const read: string[] = []
+  const request = 'PUT /bucket/key HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody'
+  const handle = async ({ body }: Exchange): Promise<RequestState> => {
+    await turn()
+    for await (const piece of body) read.push(String(piece))
+    return answered(Buffer.alloc(1))
+  }
+  const { client } = begin(undefined, { handle, request })
+  client.once('data', (bytes: Buffer) => bytes.fill('x'))
+  for (let turns = 0; turns < 3; turns++) await turn()
+  assert.deepEqual(read, ['body'])
+})

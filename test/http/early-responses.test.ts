@@ -1,14 +1,14 @@
 /** R61, R95. Responses that begin before their result is known: reads wait at a gate, and the test moves the clock. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { Agent } from 'node:http'
+import { globalAgent } from 'node:http'
 import { presign } from '../../src/auth/sign-request.ts'
 import { SCHEMES } from '../../src/auth/signing.ts'
 import { Fault } from '../../src/model/faults.ts'
 import { gate } from '../store/fixture.ts'
 import { inEither } from './long.ts'
 import { begin, customerKey, expectFault, finish, KEY, MIB5, part, textAt } from './parts.ts'
-import { BASE_HOST, Client, inBoth, MAIN, makeBucket, type Received, type Sending, type Served } from './server.ts'
+import { BASE_HOST, type Client, inBoth, MAIN, makeBucket, type Received, type Sending, type Served } from './server.ts'
 
 const BIG = Buffer.alloc(MIB5, 'A')
 const SHA256 = createHash('sha256').update(BIG).digest('base64')
@@ -59,6 +59,8 @@ class Heard {
 async function lasting(served: Served, send: (more: Pick<Sending, 'heard'>) => Promise<Received>, then: 'go' | Error) {
   const reads = holdReads(served)
   const heard = new Heard()
+  // A new connection, which no long request has handed to the runtime.
+  globalAgent.destroy()
   const answer = send({ heard: heard.take })
   await reads.reached
   served.pass(4_999)
@@ -204,9 +206,7 @@ for (const [title, spelt] of [
     const by = { key: MAIN, region: 'us-east-1', now: client.clock.now(), seconds: 600 }
     const url = presign(SCHEMES[client.dialect], { method: 'PUT', origin, path: '/to', query, headers: {} }, by)
     const path = url.slice(origin.length).replace('copy-source', spelt)
-    // The others' connections carry more than short requests.
-    const fresh = new Client(client.dialect, client.clock, client.port, new Agent())
-    const copied = await lasting(served, more => fresh.send({ method: 'PUT', bucket, path, as: null, ...more }), 'go')
+    const copied = await lasting(served, more => client.send({ method: 'PUT', bucket, path, as: null, ...more }), 'go')
     assert.equal(copied.xml().name, 'CopyObjectResult')
   })
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bothExchange, type Compared, comparable, withComparison } from './compared-listeners.ts'
+import { bothExchange, type Compared, comparable, counted, withComparison } from './compared-listeners.ts'
 import { bothAnswerOneByOne, get, inPieces, ON_NODE, oneByOne, put, statuses, VARIANTS } from './one-connection.ts'
 import { asking, open, received } from './raw-exchange.ts'
 import { BASE_HOST, type Sending, type Served } from './server.ts'
@@ -61,6 +61,7 @@ for (const [title, options] of VARIANTS) {
     withComparison(async (compared, served) => {
       const here = Object.values(HERE).map(make => make(served))
       await bothAnswerOneByOne(compared, here)
+      assert.deepEqual(counted(compared.metrics[0]), counted(compared.metrics[1]))
       assert.equal(compared.answeredOnSocket + compared.handledOnSocket, here.length)
       assert.equal(compared.answeredOnSocket, 3)
       const small = HERE.small(served)
@@ -279,6 +280,7 @@ test('a client that leaves during a write takes nothing with it', ON_NODE, () =>
     commits.release()
     assert(await until(() => compared.metrics[0].samples()[0]![2] === 0))
     assert.equal(compared.readers.count, 0)
+    assert.equal(compared.logs[0].at(-1)!.aborted, true)
     assert.match(await bothAnswerOneByOne(compared, [get(served, 'changed')]), /unread$/)
   }),
 )

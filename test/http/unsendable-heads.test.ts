@@ -15,6 +15,7 @@ const UNSENDABLE: [string, string][] = [['x-amz-meta-name', 'a\nb']]
 async function withPipeline(
   handle: (exchange: Exchange) => Promise<WireResponse>,
   use: (port: number, errors: unknown[]) => Promise<void>,
+  onSocket = false,
 ): Promise<void> {
   const errors: unknown[] = []
   const listener = new Listener({
@@ -24,6 +25,7 @@ async function withPipeline(
         dialect: DIALECTS.s3,
         response: await handle(exchange),
       }),
+      ...(onSocket && { readImmediately: () => undefined }),
     },
     clock: systemClock,
     random: systemRandom,
@@ -44,23 +46,29 @@ async function get(port: number): Promise<string> {
   return (await received(socket)).toString()
 }
 
-test('a body whose head cannot be sent is given up', async () => {
-  let givenUp = 0
-  const body = new StagedStream(() => ({
-    read: () => undefined,
-    cancel: () => {
-      givenUp++
-    },
-  }))
-  await withPipeline(
-    async () => ({ status: 200, headers: UNSENDABLE, body, close: false }),
-    async (port, errors) => {
-      assert.equal(await get(port), '')
-      assert.equal(givenUp, 1)
-      assert.equal(errors.length, 1)
-    },
-  )
-})
+for (const [title, onSocket] of [
+  ['', false],
+  [' on the socket as well', true],
+] as const) {
+  test(`a body whose head cannot be sent is given up${title}`, async () => {
+    let givenUp = 0
+    const body = new StagedStream(() => ({
+      read: () => undefined,
+      cancel: () => {
+        givenUp++
+      },
+    }))
+    await withPipeline(
+      async () => ({ status: 200, headers: UNSENDABLE, body, close: false }),
+      async (port, errors) => {
+        assert.equal(await get(port), '')
+        assert.equal(givenUp, 1)
+        assert.equal(errors.length, 1)
+      },
+      onSocket,
+    )
+  })
+}
 
 test('an early response whose head cannot be sent fails its own request alone', () =>
   withPipeline(
