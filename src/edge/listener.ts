@@ -34,8 +34,6 @@ export interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
   readonly certificate?: Certificate | undefined
   readonly pipeline: Pick<Pipeline, 'handle'> & Partial<Pick<Pipeline, 'readImmediately'>>
-  /** Responses may be delayed, cut or lost, which only the runtime's can. */
-  readonly injectsFaults?: boolean
   readonly clock: Clock
   readonly random: Random
   readonly recorder: Recorder
@@ -118,10 +116,10 @@ export class Listener {
   }
 
   #onSocket(): SocketRequests | undefined {
-    const { pipeline, recorder, onError, injectsFaults } = this.#parts
+    const { pipeline, recorder, onError } = this.#parts
     if (pipeline.readImmediately === undefined || !REPORTS_WRITTEN_BYTES) return undefined
     return new SocketRequests({
-      handle: injectsFaults === true ? undefined : exchange => pipeline.handle(exchange),
+      handle: exchange => pipeline.handle(exchange),
       readImmediately: (exchange, wholeBytesMax) => pipeline.readImmediately!(exchange, wholeBytesMax),
       recorder,
       onError,

@@ -64,11 +64,13 @@ function answered(body = BODY): RequestState {
   return state
 }
 
+const neverHandled = (_: Exchange): Promise<RequestState> => assert.fail('no step of the pipeline is needed')
+
 type ReadImmediately = (exchange: Exchange) => MaybePromise<RequestState | undefined>
 
 function begin(
   readImmediately: ReadImmediately = () => answered(),
-  { handle, request = HEAD }: { handle?: (exchange: Exchange) => Promise<RequestState>; request?: string } = {},
+  { handle = neverHandled, request = HEAD }: { handle?: typeof neverHandled; request?: string } = {},
 ): Begun {
   const clock = new ManualClock(0)
   const timeouts = new Timeouts(clock)
@@ -153,15 +155,15 @@ test('a request that is handed over after a read of the disk takes along what ar
   assert.deepEqual(handedOver.map(String), [`${HEAD}next`])
 })
 
-for (const [title, reading] of [
-  ['at once', () => undefined],
-  ['after a read of the disk', () => Promise.resolve(undefined)],
+for (const [title, request, reading] of [
+  ['at once', HEAD.replace('Host: h', 'Expect: 100-continue'), () => undefined],
+  ['after a read of the disk', HEAD, () => Promise.resolve(undefined)],
 ] as const) {
   test(`a request that is handed over ${title} has bytes of its own`, async () => {
-    const { client, handedOver } = begin(reading)
+    const { client, handedOver } = begin(reading, { request })
     client.once('data', (bytes: Buffer) => bytes.fill('x'))
     for (let turns = 0; turns < 3; turns++) await turn()
-    assert.deepEqual(handedOver.map(String), [HEAD])
+    assert.deepEqual(handedOver.map(String), [request])
   })
 }
 

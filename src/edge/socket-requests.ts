@@ -33,8 +33,7 @@ const PENDING_MAX = 32
 const ARRIVED_BYTES_MAX = 64 * 1024
 interface SocketRequestsParts {
   readonly readImmediately: Pipeline['readImmediately']
-  /** Undefined where only reads are answered here. */
-  readonly handle: Pipeline['handle'] | undefined
+  readonly handle: Pipeline['handle']
   readonly recorder: Recorder
   readonly admission: Admission
   readonly timeouts: Timeouts
@@ -113,8 +112,7 @@ export class SocketRequests {
 
   /** True where the steps of the pipeline answer it. */
   #isHandled({ connection, input }: DirectConnection, bytes: Buffer): Taken {
-    const { handle, recorder } = this.#parts
-    const arrived = handle && parseArrived(bytes)
+    const arrived = parseArrived(bytes)
     if (arrived === undefined || mayBeginEarly(arrived.request)) return false
     const { body, missingBytes } = arrived
     if (bytes.length + missingBytes > ARRIVED_BYTES_MAX) return false
@@ -124,8 +122,8 @@ export class SocketRequests {
       arrived,
       body.length === 0 ? NO_BODY : new WholeBody(Buffer.from(body)),
     )
-    recorder.begun()
-    const serve = (): Promise<void> => this.#answerInSteps(exchange, input, handle!)
+    this.#parts.recorder.begun()
+    const serve = (): Promise<void> => this.#answerInSteps(exchange, input)
     connection.begin(exchange, serve, () => this.#leave(exchange))
     return true
   }
@@ -191,10 +189,10 @@ export class SocketRequests {
     this.#leave(exchange)
   }
 
-  async #answerInSteps(exchange: SocketExchange, input: HoldableInput, handle: Pipeline['handle']): Promise<void> {
+  async #answerInSteps(exchange: SocketExchange, input: HoldableInput): Promise<void> {
     input.hold()
     try {
-      await this.#answer(exchange, await handle(exchange))
+      await this.#answer(exchange, await this.#parts.handle(exchange))
     } catch (error) {
       this.#fail(exchange, error)
       this.#leave(exchange)

@@ -71,13 +71,12 @@ export const listenerFor = (serving: ServingParts): Listener => listenerOver(pip
 
 export function listenerOver(
   pipeline: ListenerParts['pipeline'],
-  serving: Pick<ServingParts, 'certificate' | 'clock' | 'random' | 'logger' | 'sinks' | 'faultInjector'>,
+  serving: Pick<ServingParts, 'certificate' | 'clock' | 'random' | 'logger' | 'sinks'>,
 ): Listener {
-  const { certificate, clock, random, logger, sinks, faultInjector } = serving
+  const { certificate, clock, random, logger, sinks } = serving
   return new Listener({
     certificate,
     pipeline,
-    injectsFaults: faultInjector !== undefined,
     clock,
     random,
     recorder: new ExchangeRecorder({ ...sinks, logger }),
