@@ -207,3 +207,21 @@ test('a body is a copy of the bytes that arrived', async () => {
   for (let turns = 0; turns < 3; turns++) await turn()
   assert.deepEqual(read, ['body'])
 })
+
+const NO_BODY = 'HTTP/1.1\r\nContent-Length: 0\r\n'
+
+for (const [title, request, isHere] of [
+  ['a batch deletion', `POST /b?delete ${NO_BODY}\r\n`, true],
+  ['a completion', `POST /b/k?uploadId=a ${NO_BODY}\r\n`, false],
+  ['a completion that looks like a deletion', `POST /b/k?uploadId=a&x=?delete ${NO_BODY}\r\n`, false],
+  ['a part', `PUT /b/k?partNumber=1&uploadId=a ${NO_BODY}\r\n`, true],
+  ['a copy', `PUT /b/k ${NO_BODY}X-Amz-Copy-Source: b/k\r\n\r\n`, false],
+  ['a presigned copy', `PUT /b/k?x-amz-copy-source=b/k ${NO_BODY}\r\n`, false],
+  ['the start of a long body', 'PUT /b/k HTTP/1.1\r\nContent-Length: 65536\r\n\r\n', false],
+] as const) {
+  test(`${isHere ? 'answered on the socket' : 'handed over at once'}: ${title}`, async () => {
+    const { handedOver } = begin(undefined, { handle: async () => answered(Buffer.alloc(1)), request })
+    await turn()
+    assert.deepEqual(handedOver.map(String), isHere ? [] : [request])
+  })
+}
