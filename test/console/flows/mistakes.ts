@@ -108,7 +108,10 @@ test('the forms of rules explain values that the server would refuse', async () 
 })
 
 test('a missing bucket is reported once', async () => {
+  // Refused as well, and possibly the last of them: the browser logs each.
+  const permissions = visit.page.waitForResponse(response => response.url().endsWith('/v1/session/permissions'))
   await open('/buckets/never-made/rules')
+  await permissions
   await visit.page.getByRole('heading', { name: 'No such bucket' }).waitFor()
   assert.equal(await visit.page.getByRole('alert').count(), 0)
   assertQuiet(visit.watched, /404/)
