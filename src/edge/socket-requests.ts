@@ -29,8 +29,9 @@ const BODY_BYTES_MAX = 2 ** 20
 /** Above this many that are in memory, for a disk or for their clients, only short ones are. */
 const PENDING_MAX = 32
 
-/** As much as one read of a socket. */
+/** Head and body together: as much as one read of a socket. */
 const ARRIVED_BYTES_MAX = 64 * 1024
+
 interface SocketRequestsParts {
   readonly readImmediately: Pipeline['readImmediately']
   readonly handle: Pipeline['handle']
